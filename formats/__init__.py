@@ -1,0 +1,1 @@
+"""Files to worlds and back: a module per format."""

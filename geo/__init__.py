@@ -1,0 +1,1 @@
+"""Where things are: arrays in, arrays out. Knows no entities. The only home of pyproj."""

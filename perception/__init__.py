@@ -1,0 +1,1 @@
+"""What a sensor would say there is: detection, noise, occlusion, delay."""

@@ -1,0 +1,1 @@
+"""Composing and stepping MuJoCo scenes, and feeding them into the world (extra `mujoco`)."""

@@ -1,0 +1,1 @@
+"""Time and what happens in it: load, save, step, clocks, trajectories, the running simulation."""

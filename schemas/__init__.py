@@ -1,0 +1,1 @@
+"""What is said: errors, message types, topic names and JSON Schemas."""

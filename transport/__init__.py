@@ -1,0 +1,1 @@
+"""Bytes between processes: codec, publisher, subscriber, replica, service."""

@@ -1,0 +1,1 @@
+"""Other people's windows: the browser page, recordings, pictures. Every file needs an extra."""
