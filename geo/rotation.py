@@ -39,9 +39,9 @@ def normalize(quaternion: ArrayLike) -> FloatArray:
     # Scaled by the largest component first, so that very small and very large ones keep their direction.
     largest = np.abs(rows).max(axis=-1, keepdims=True, initial=0.0)
     refuse_where(largest[..., 0] == 0.0, rows, "quaternion", "expected a rotation")
-    rows = rows / largest
-    rows /= np.linalg.norm(rows, axis=-1, keepdims=True)
-    return rows
+    unit: FloatArray = rows / largest
+    unit /= np.linalg.norm(unit, axis=-1, keepdims=True)
+    return unit
 
 
 def rotate(quaternion: ArrayLike, vector: ArrayLike) -> FloatArray:
