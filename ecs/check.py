@@ -1,0 +1,111 @@
+"""What the world refuses: poses that are not finite, zero quaternions, wrong shapes, parents that make a cycle.
+
+Every check happens before anything changes, and names the entity.
+"""
+
+from collections.abc import Sequence
+from math import inf, isfinite
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from diorama.schemas.errors import StateError
+
+_PARTS = (("position", 0, 3), ("orientation", 3, 7), ("scale", 7, 10))
+_WORDS = {3: "three", 4: "four"}
+
+
+def finite(name: str, what: str, values: Any, count: int) -> list[float]:
+    """`count` finite numbers as a list."""
+    try:
+        numbers = [float(value) for value in values]
+    except (TypeError, ValueError):
+        numbers = []
+    if len(numbers) != count or not all(map(isfinite, numbers)):
+        raise StateError(f"entity {name!r}: {what}: expected {_WORDS[count]} finite numbers, got {values}")
+    return numbers
+
+
+def pose_row(
+    name: str, position: ArrayLike | None, orientation: ArrayLike | None, scale: ArrayLike | None
+) -> list[float] | None:
+    """Position, orientation and scale as ten numbers, or None when all are left out."""
+    if position is None and orientation is None and scale is None:
+        return None
+    place = [0.0, 0.0, 0.0] if position is None else finite(name, "position", position, 3)
+    turn = [0.0, 0.0, 0.0, 1.0] if orientation is None else finite(name, "orientation", orientation, 4)
+    size = [1.0, 1.0, 1.0] if scale is None else finite(name, "scale", scale, 3)
+    norm2 = sum(value * value for value in turn)
+    if not 0.0 < norm2 < inf:
+        raise StateError(_bad_quaternion(name, turn))
+    return place + turn + size
+
+
+def pose_rows(
+    names: Sequence[str], position: ArrayLike | None, orientation: ArrayLike | None, scale: ArrayLike | None
+) -> NDArray[np.float64] | None:
+    """(n, 10) rows of checked poses, or None when all are left out."""
+    if position is None and orientation is None and scale is None:
+        return None
+    rows = np.empty((len(names), 10))
+    for (what, start, stop), given, default in zip(
+        _PARTS, (position, orientation, scale), ((0, 0, 0), (0, 0, 0, 1), (1, 1, 1)), strict=True
+    ):
+        values = np.asarray(default if given is None else given, np.float64)
+        if values.shape not in {(stop - start,), (len(names), stop - start)}:
+            raise StateError(f"{what}: expected an array of shape ({len(names)}, {stop - start}), got {values.shape}")
+        rows[:, start:stop] = values
+    bad_row(names, rows)
+    return rows
+
+
+def sound(rows: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Which of (n, 10) poses can be resolved: finite, and a quaternion whose squared norm is neither 0 nor infinite."""
+    x, y, z, w = rows[:, 3:7].T
+    with np.errstate(over="ignore", invalid="ignore"):
+        norm2 = x * x + y * y + z * z + w * w
+    good: NDArray[np.bool_] = np.isfinite(rows[:, [0, 1, 2, 7, 8, 9]]).all(axis=1) & np.isfinite(norm2) & (norm2 != 0.0)
+    return good
+
+
+def bad_row(names: Sequence[str], rows: NDArray[np.float64]) -> None:
+    """Raise for the first of many (n, 10) poses that is not finite or has a zero quaternion."""
+    good = sound(rows)
+    if not good.all():
+        index = int(np.argmin(good))
+        raise StateError(complaint(names[index], rows[index]))
+
+
+def complaint(name: str, row: NDArray[np.float64]) -> str:
+    """What is wrong with one pose of ten numbers."""
+    for what, start, stop in _PARTS:
+        values = row[start:stop]
+        if not np.isfinite(values).all():
+            return f"entity {name!r}: {what}: expected finite numbers, got {values.tolist()}"
+    return _bad_quaternion(name, row[3:7].tolist())
+
+
+def _bad_quaternion(name: str, values: list[float]) -> str:
+    return f"entity {name!r}: orientation: expected a quaternion that can be normalised (not zero), got {values}"
+
+
+def batch_parents(names: Sequence[str], parents: ArrayLike | None) -> NDArray[np.int64]:
+    """Indices into the batch, -1 for none; refuses what is out of range or goes in a circle."""
+    count = len(names)
+    if parents is None:
+        return np.full(count, -1, np.int64)
+    index = np.asarray(parents, np.int64)
+    if index.shape != (count,):
+        raise StateError(f"parents: expected {count} indices, got an array of shape {index.shape}")
+    if count and (index.max() >= count or index.min() < -1):
+        wrong = int(np.argmax((index >= count) | (index < -1)))
+        raise StateError(f"entity {names[wrong]!r}: parent: expected an index below {count} or -1, got {index[wrong]}")
+    # Pointer doubling: after log2(n) rounds every chain has ended, unless it is a circle.
+    above = np.append(index, -1)
+    for _ in range(max(count, 1).bit_length()):
+        above = above[above]
+    stuck = above[:count] >= 0
+    if stuck.any():
+        raise StateError(f"entity {names[int(np.argmax(stuck))]!r}: its parents go in a circle")
+    return index

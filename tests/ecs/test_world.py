@@ -1,0 +1,326 @@
+"""Making, unmaking, hanging and finding entities; what a world refuses."""
+
+import gc
+import random
+from dataclasses import dataclass
+
+import esper
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from diorama.ecs import Bounds, Effector, Sensor, Transform, Velocity, World, component, difference, propagate
+from diorama.geo import Origin
+from diorama.schemas.errors import StateError
+
+
+@component("test_battery")
+@dataclass(frozen=True)
+class Battery:
+    charge: float
+    cells: tuple[int, ...] = ()
+
+
+def test_spawn_gives_names_keys_assets_and_parents() -> None:
+    world = World()
+    evtol = world.spawn("evtol", asset="aircraft/EVTOL", position=(1, 2, 3))
+    camera = world.spawn("camera", Sensor("camera", "rgb_camera", {"fov": 90}), parent=evtol)
+    nameless = world.spawn()
+
+    assert [world.find(name) for name in ("evtol", "camera", "entity_2")] == [evtol, camera, nameless]
+    assert (world.key(evtol), world.asset(evtol), world.parent(camera)) == ("entity_0", "aircraft/EVTOL", evtol)
+    assert world.children(evtol) == [camera]
+    assert world.get(camera, Sensor).parameters == {"fov": 90}
+    assert len(world) == 3
+
+
+def test_transform_views_are_live_and_stay_good_while_the_world_grows() -> None:
+    world = World()
+    transform = world.get(world.spawn("a", position=(1, 2, 3)), Transform)
+    world.insert(200_000)
+
+    transform.position[0] += 5.0
+    propagate(world)
+
+    assert transform.world_position.tolist() == [6, 2, 3]
+    assert world.transforms.position[0].tolist() == [6, 2, 3]
+    with pytest.raises(ValueError, match="read-only"):
+        transform.world_position[0] = 1.0
+
+
+def test_handles_of_despawned_entities_are_dead_even_when_the_row_is_used_again() -> None:
+    world = World(capacity=2)
+    first = world.spawn("a")
+    world.spawn("b")
+    world.despawn(first)
+    again = world.spawn("c")
+
+    assert again != first
+    assert world.row(again) == first & 0xFFFFFFFF
+    assert first not in world
+    with pytest.raises(StateError, match=f"entity {first} is not in this world"):
+        world.get(first, Transform)
+    with pytest.raises(StateError, match=f"entity {first} is not in this world"):
+        world.rows([again, first])
+
+
+def test_a_full_world_says_so_and_stays_as_it_is() -> None:
+    world = World(capacity=3)
+    world.insert(2)
+    with pytest.raises(StateError, match="the world is full: 3 rows"):
+        world.insert(2)
+    assert len(world) == 2
+    world.spawn("fits")
+    assert len(world) == 3
+
+
+def test_despawn_takes_the_subtree() -> None:
+    world = World()
+    root = world.spawn("root")
+    entities = world.insert(["a", "b", "c"], Battery(1.0), parents=[-1, 0, 1], under=root)
+    other = world.spawn("other")
+
+    world.despawn(int(entities[0]))
+
+    assert sorted(world.names) == ["other", "root"]
+    assert world.children(root) == []
+    assert world.query(Battery) == []
+    assert {key for _, _, key in world.removals} == {"entity_1", "entity_2", "entity_3"}
+    world.despawn(root)
+    assert list(world.names.values()) == [other]
+
+
+def test_despawn_can_hand_children_to_the_grandparent_where_they_are() -> None:
+    world = World()
+    top = world.spawn("top", position=(0, 0, 10))
+    middle = world.spawn("middle", parent=top, position=(5, 0, 0), scale=(2, 2, 2))
+    leaf = world.spawn("leaf", parent=middle, position=(1, 1, 1))
+    propagate(world)
+    before = world.get(leaf, Transform).world_position.copy()
+
+    world.despawn(middle, children="grandparent")
+    propagate(world)
+
+    assert world.parent(leaf) == top
+    np.testing.assert_allclose(world.get(leaf, Transform).world_position, before, atol=1e-12)
+
+
+@pytest.mark.parametrize("keep", ["local", "world"])
+def test_reparenting_keeps_the_local_or_the_world_pose(keep: str) -> None:
+    world = World()
+    a = world.spawn("a", position=(10, 0, 0), orientation=(0, 0, np.sqrt(0.5), np.sqrt(0.5)))
+    b = world.spawn("b", position=(0, 7, 0), scale=(2, 2, 2))
+    child = world.spawn("child", parent=a, position=(1, 2, 3), orientation=(np.sqrt(0.5), 0, 0, np.sqrt(0.5)))
+    propagate(world)
+    local = world.table.local[world.row(child)].copy()
+    pose = world.table.pose[world.row(child)].copy()
+
+    world.reparent(child, b, keep=keep)  # type: ignore[arg-type]
+    propagate(world)
+
+    assert world.parent(child) == b
+    assert world.children(a) == []
+    if keep == "local":
+        assert (world.table.local[world.row(child)] == local).all()
+        assert world.get(child, Transform).world_position.tolist() == [2, 11, 6]
+    else:
+        np.testing.assert_allclose(world.table.pose[world.row(child)], pose, atol=1e-12)
+
+
+def test_reparenting_under_a_zero_scale_cannot_keep_the_world_pose() -> None:
+    world = World()
+    flat = world.spawn("flat", scale=(1, 0, 1))
+    child = world.spawn("child", position=(1, 2, 3))
+    with pytest.raises(StateError, match="entity 'flat': a scale of zero has no inverse"):
+        world.reparent(child, flat, keep="world")
+    assert world.parent(child) is None
+
+
+def test_what_a_world_refuses_changes_nothing() -> None:
+    world = World()
+    a = world.spawn("a")
+    b = world.spawn("b", parent=a)
+    epoch = world.epoch
+
+    for message, attempt in (
+        ("entity 'a': the name is taken", lambda: world.spawn("a")),
+        ("entity 'x': the key 'entity_0' is taken", lambda: world.spawn("x", key="entity_0")),
+        ("entity 'a': 'b' hangs below it already", lambda: world.reparent(a, b)),
+        ("entity 'a': 'a' hangs below it already", lambda: world.reparent(a, a)),
+        (r"entity 'x': position: expected three finite numbers", lambda: world.spawn("x", position=(0, np.nan, 0))),
+        (r"entity 'x': position: expected three finite numbers", lambda: world.spawn("x", position=(0, 0))),
+        ("entity 'x': orientation: expected a quaternion that can", lambda: world.spawn("x", orientation=(0, 0, 0, 0))),
+        ("entity 99 is not in this world", lambda: world.spawn("x", parent=99)),
+        ("entity 'b': the name is taken", lambda: world.insert(["x", "b"])),
+        ("entity 'x': the name is taken", lambda: world.insert(["x", "x"])),
+        ("entity 'x': its parents go in a circle", lambda: world.insert(["x", "y"], parents=[1, 0])),
+        ("entity 'y': parent: expected an index below 2 or -1, got 2", lambda: world.insert(["x", "y"], parents=[-1, 2])),
+        ("entity 'y': scale: expected finite numbers", lambda: world.insert(["x", "y"], scale=[[1, 1, 1], [1, 1, np.inf]])),
+        (r"position: expected an array of shape \(2, 3\), got \(3, 3\)", lambda: world.insert(2, position=np.zeros((3, 3)))),
+        ("entity 'a': linear velocity: expected three finite", lambda: world.set(a, Velocity((np.inf, 0, 0)))),
+        ("no entity is named 'bb'; did you mean 'b'?", lambda: world.find("bb")),
+        ("entity 'a' has no Sensor", lambda: world.get(a, Sensor)),
+        ("an entity always has a Transform", lambda: world.remove(a, Transform)),
+    ):
+        with pytest.raises(StateError, match=message):
+            attempt()
+        assert world.epoch == epoch, message
+        assert len(world) == 2, message
+
+
+def test_setting_something_that_is_no_component_is_a_programming_mistake() -> None:
+    world = World()
+    a = world.spawn("a")
+    with pytest.raises(TypeError, match="int is not a component; register it with @component"):
+        world.set(a, 3)
+    with pytest.raises(ValueError, match="group 'bounds' already belongs to Bounds"):
+        component("bounds")(Battery)
+
+
+def test_components_are_set_replaced_queried_and_removed() -> None:
+    world = World()
+    a = world.spawn("a", Battery(0.5), Bounds((1, 2, 3)))
+    b = world.spawn("b", Battery(0.7))
+    world.set(a, Battery(0.9, (1, 2)), Velocity((1, 0, 0)))
+
+    assert world.query(Battery) == [(a, Battery(0.9, (1, 2))), (b, Battery(0.7))]
+    assert [found[0] for found in world.query(Battery, Bounds, Transform)] == [a]
+    assert [found[0] for found in world.query(Velocity)] == [a]
+    world.get(a, Velocity).linear[1] = 4.0
+    assert world.velocities.linear[world.row(a)].tolist() == [1, 4, 0]
+    world.remove(a, Battery)
+    world.remove(a, Velocity)
+    assert not world.has(a, Battery)
+    assert not world.has(a, Velocity)
+    assert world.has(a, Bounds)
+
+
+def test_groups_of_other_peoples_making_are_kept_and_registered_ones_are_typed() -> None:
+    world = World()
+    a = world.spawn("a", Effector("rotor"))
+    world.set_group(a, "trajectory", {"parameters": [1, 2]})
+    world.set_group(a, "test_battery", {"charge": 0.25})
+
+    assert world.get(a, Battery) == Battery(0.25)
+    assert world.groups(a) == {
+        "effector": {"id": "rotor", "path": ""},
+        "trajectory": {"parameters": [1, 2]},
+        "test_battery": {"charge": 0.25, "cells": ()},
+    } or world.groups(a)["test_battery"] == {"charge": 0.25, "cells": []}
+    world.remove_group(a, "trajectory")
+    assert "trajectory" not in world.groups(a)
+
+
+def test_structure_changes_are_stamped_with_the_epoch() -> None:
+    world = World()
+    a, b = world.spawn("a"), world.spawn("b")
+    seen = world.epoch
+    world.set(b, Battery(1.0))
+    world.set_resource("weather", {"preset": "Cloudy"})
+    world.origin = Origin(29.5, -95.1, 10.0)
+
+    assert (world.table.structured[world.rows([a, b])] > seen).tolist() == [False, True]
+    assert world.resource_epochs["weather"] > seen
+    assert world.origin_epoch > seen
+    assert dict(world.resources) == {"weather": {"preset": "Cloudy"}}
+    world.set_resource("weather", None)
+    assert world.resource("weather", "none") == "none"
+
+
+def test_entities_come_parents_first() -> None:
+    world = World()
+    world.insert(["c", "b", "a"], parents=[1, 2, -1])
+    assert [world.name(int(entity)) for entity in world.entities] == ["a", "b", "c"]
+
+
+def test_rename_moves_the_name() -> None:
+    world = World()
+    a = world.spawn("a")
+    world.rename(a, "z")
+    assert world.find("z") == a
+    assert "a" not in world.names
+
+
+@given(st.data())
+def test_any_history_leaves_a_consistent_forest(data: st.DataObject) -> None:
+    """After random spawns, despawns and re-parents, the indices agree with each other and with a plain model."""
+    world = World(capacity=64)
+    model: dict[int, int | None] = {}
+    for _ in range(data.draw(st.integers(0, 30))):
+        action = data.draw(st.sampled_from(["spawn", "spawn", "despawn", "hand", "reparent"]))
+        chosen = data.draw(st.sampled_from(sorted(model))) if model else None
+        other = data.draw(st.sampled_from([None, *sorted(model)]))
+        if action == "spawn" or chosen is None:
+            model[world.spawn(parent=other)] = other
+        elif action == "reparent":
+            below = chosen == other or _above(model, other, chosen)
+            if below:
+                with pytest.raises(StateError, match="hangs below it already"):
+                    world.reparent(chosen, other)
+            else:
+                world.reparent(chosen, other)
+                model[chosen] = other
+        elif action == "hand":
+            world.despawn(chosen, children="grandparent")
+            parent = model.pop(chosen)
+            model = {entity: parent if above == chosen else above for entity, above in model.items()}
+        else:
+            world.despawn(chosen)
+            model = {entity: above for entity, above in model.items() if not _above(model, entity, chosen)}
+    assert {entity: world.parent(entity) for entity in world.names.values()} == model
+    for entity in model:
+        assert set(world.children(entity)) == {child for child, above in model.items() if above == entity}
+    positions = {int(entity): index for index, entity in enumerate(world.entities)}
+    assert positions.keys() == model.keys()
+    assert all(above is None or positions[above] < positions[entity] for entity, above in model.items())
+
+
+def _above(model: dict[int, int | None], entity: int | None, ancestor: int) -> bool:
+    """Whether `ancestor` is the entity or above it."""
+    while entity is not None:
+        if entity == ancestor:
+            return True
+        entity = model[entity]
+    return False
+
+
+def test_worlds_do_not_share_anything_and_leave_nothing_behind() -> None:
+    one, two = World(), World()
+    one.spawn("a", Battery(1.0))
+    two.spawn("a", Battery(2.0))
+    assert [battery.charge for _, battery in one.query(Battery)] == [1.0]
+    context = one._store.context
+    del one
+    gc.collect()
+    World()
+    assert context not in esper.list_worlds()
+
+
+def test_esper_answers_queries_of_three_types_right() -> None:
+    """esper 3.8 could raise KeyError on a valid query of three types."""
+    kinds = [component(f"test_kind_{index}")(dataclass(frozen=True)(type(f"Kind{index}", (), {}))) for index in range(4)]
+    random_numbers = random.Random(1)
+    world = World()
+    carried: dict[int, set[type]] = {}
+    for _ in range(60):
+        chosen = random_numbers.sample(kinds, random_numbers.randint(0, 4))
+        carried[world.spawn("", *(kind() for kind in chosen))] = set(chosen)
+    for _ in range(300):
+        wanted = random_numbers.sample(kinds, random_numbers.randint(1, 4))
+        found = [entity for entity, *_ in world.query(*wanted)]
+        assert found == [entity for entity, have in sorted(carried.items()) if have.issuperset(wanted)]
+
+
+def test_difference_names_what_differs() -> None:
+    one, two = World(), World()
+    for world in (one, two):
+        world.spawn("a", Battery(1.0), position=(1, 2, 3))
+    assert difference(one, two) == ""
+    two.transforms.position[0, 0] = 1.5
+    assert difference(one, two).startswith("'entity_0': pose:")
+    assert difference(one, two, tolerance=0.6) == ""
+    two.set(two.find("a"), Battery(2.0))
+    assert "components" in difference(one, two)
+    two.spawn("b")
+    assert difference(one, two) == "'entity_1' is only in the second world"
