@@ -54,7 +54,9 @@ def pose_rows(
     ):
         values = np.asarray(default if given is None else given, np.float64)
         if values.shape not in {(stop - start,), (len(names), stop - start)}:
-            raise StateError(f"{what}: expected an array of shape ({len(names)}, {stop - start}), got {values.shape}")
+            raise StateError(
+                f"{what}: expected an array of shape ({len(names)}, {stop - start}), got {values.shape}"
+            )
         rows[:, start:stop] = values
     bad_row(names, rows)
     return rows
@@ -65,7 +67,9 @@ def sound(rows: NDArray[np.float64]) -> NDArray[np.bool_]:
     x, y, z, w = rows[:, 3:7].T
     with np.errstate(over="ignore", invalid="ignore"):
         norm2 = x * x + y * y + z * z + w * w
-    good: NDArray[np.bool_] = np.isfinite(rows[:, [0, 1, 2, 7, 8, 9]]).all(axis=1) & np.isfinite(norm2) & (norm2 != 0.0)
+    good: NDArray[np.bool_] = (
+        np.isfinite(rows[:, [0, 1, 2, 7, 8, 9]]).all(axis=1) & np.isfinite(norm2) & (norm2 != 0.0)
+    )
     return good
 
 
@@ -87,7 +91,9 @@ def complaint(name: str, row: NDArray[np.float64]) -> str:
 
 
 def _bad_quaternion(name: str, values: list[float]) -> str:
-    return f"entity {name!r}: orientation: expected a quaternion that can be normalised (not zero), got {values}"
+    return (
+        f"entity {name!r}: orientation: expected a quaternion that can be normalised (not zero), got {values}"
+    )
 
 
 def batch_parents(names: Sequence[str], parents: ArrayLike | None) -> NDArray[np.int64]:
@@ -100,7 +106,9 @@ def batch_parents(names: Sequence[str], parents: ArrayLike | None) -> NDArray[np
         raise StateError(f"parents: expected {count} indices, got an array of shape {index.shape}")
     if count and (index.max() >= count or index.min() < -1):
         wrong = int(np.argmax((index >= count) | (index < -1)))
-        raise StateError(f"entity {names[wrong]!r}: parent: expected an index below {count} or -1, got {index[wrong]}")
+        raise StateError(
+            f"entity {names[wrong]!r}: parent: expected an index below {count} or -1, got {index[wrong]}"
+        )
     # Pointer doubling: after log2(n) rounds every chain has ended, unless it is a circle.
     above = np.append(index, -1)
     for _ in range(max(count, 1).bit_length()):

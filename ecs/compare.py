@@ -1,6 +1,8 @@
 """Are two worlds the same scene? Used by tests, by replicas that doubt, and by anyone who converts files."""
 
 import numpy as np
+from msgspec import json
+from numpy.typing import NDArray
 
 from diorama.ecs.world import World
 
@@ -27,7 +29,9 @@ def difference(a: World, b: World, *, tolerance: float = 0.0) -> str:
             ("parent", _parent_key(a, left), _parent_key(b, right)),
             ("components", a.groups(left), b.groups(right)),
         ):
-            if one != two:
+            if one != two and json.encode(one, order="deterministic") != json.encode(
+                two, order="deterministic"
+            ):
                 return f"{key!r}: {what}: {one!r} and {two!r}"
         rows = a.row(left), b.row(right)
         if not _equal(a.table.local[rows[0]], b.table.local[rows[1]], tolerance):
@@ -45,7 +49,7 @@ def _parent_key(world: World, entity: int) -> str:
     return "" if parent is None else world.key(parent)
 
 
-def _equal(a: np.ndarray, b: np.ndarray, tolerance: float) -> bool:  # type: ignore[type-arg]
+def _equal(a: NDArray[np.float64], b: NDArray[np.float64], tolerance: float) -> bool:
     if tolerance:
         return bool(np.allclose(a, b, rtol=0.0, atol=tolerance))
     return a.tobytes() == b.tobytes()

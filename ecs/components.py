@@ -6,7 +6,7 @@ out is a live view on the entity's row.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, is_dataclass
+from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any, TypeVar
 
 import msgspec
@@ -30,10 +30,14 @@ def component(group: str) -> Callable[[type[T]], type[T]]:
         if group in RESERVED:
             raise ValueError(f"group {group!r} is diorama's own; choose another name for {cls.__name__}")
         if not (is_dataclass(cls) or issubclass(cls, msgspec.Struct)):
-            raise TypeError(f"{cls.__name__}: expected a dataclass or msgspec.Struct; decorate it with @dataclass(frozen=True)")
+            raise TypeError(
+                f"{cls.__name__}: expected a dataclass or msgspec.Struct; decorate it with @dataclass(frozen=True)"
+            )
         known = GROUPS.get(group)
         if known is not None and known.__qualname__ != cls.__qualname__:
-            raise ValueError(f"group {group!r} already belongs to {known.__name__}; choose another name for {cls.__name__}")
+            raise ValueError(
+                f"group {group!r} already belongs to {known.__name__}; choose another name for {cls.__name__}"
+            )
         GROUPS[group] = cls
         _GROUP_OF[cls] = group
         return cls
@@ -50,8 +54,10 @@ def group_of(cls: type) -> str:
 
 
 def json_from_component(value: object) -> Any:
-    """A component as plain JSON values."""
-    return msgspec.to_builtins(value)
+    """A component as plain JSON values, defaults written out."""
+    if isinstance(value, msgspec.Struct):
+        return msgspec.to_builtins(value)
+    return {part.name: msgspec.to_builtins(getattr(value, part.name)) for part in fields(value)}  # type: ignore[arg-type]
 
 
 def component_from_json(group: str, value: Any) -> object:
@@ -104,16 +110,20 @@ class Transform:
 
     def _resolved(self) -> Floats:
         if self._pose is None:
-            raise AttributeError("this Transform belongs to no world; get one with world.get(entity, Transform)")
+            raise AttributeError(
+                "this Transform belongs to no world; get one with world.get(entity, Transform)"
+            )
         return self._pose
 
     def __repr__(self) -> str:
-        position, orientation, scale = (part.tolist() for part in (self.position, self.orientation, self.scale))
+        position, orientation, scale = (
+            part.tolist() for part in (self.position, self.orientation, self.scale)
+        )
         return f"Transform({position=}, {orientation=}, {scale=})"
 
 
 class Velocity:
-    """Linear velocity (m/s, world NED axes) and angular velocity (rad/s, the entity's own axes); live like `Transform`."""
+    """Linear velocity (m/s, world NED axes) and angular velocity (rad/s, own axes); live like `Transform`."""
 
     __slots__ = ("angular", "linear")
 

@@ -7,6 +7,7 @@ re-association and no fused multiply-add: the numpy path gives the same bits.
 from math import sqrt
 from typing import Any
 
+import numpy as np
 from numba import njit
 
 
@@ -16,8 +17,8 @@ def propagate_rows(
 ) -> int:
     """Recompute what moved and all below it; returns the first row that cannot be resolved, or -1."""
     bad = -1
-    bits = local.view("i8")
-    seen_bits = seen.view("i8")
+    bits = local.view(np.int64)
+    seen_bits = seen.view(np.int64)
     for index in range(len(order)):
         row = order[index]
         above = parent[row]

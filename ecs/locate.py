@@ -1,4 +1,4 @@
-"""Where entities are on Earth: NED, ECEF, latitude-longitude-altitude, computed when asked for and only for what moved."""
+"""Where entities are on Earth: NED, ECEF, latitude-longitude-altitude, when asked for and only for what moved."""
 
 from dataclasses import dataclass
 
@@ -12,7 +12,9 @@ from diorama.geo.convert import locate_block
 from diorama.schemas.errors import GeoError
 
 Floats = NDArray[np.float64]
-NO_EARTH = "this scene has no place on Earth; give it an origin: world.origin = Origin(...), or --origin LAT,LON,ALT"
+NO_EARTH = (
+    "this scene has no place on Earth; give it an origin: world.origin = Origin(...), or --origin LAT,LON,ALT"
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -81,7 +81,8 @@ class Store:
         """Every (entity, [components]) that has all the types, by ascending entity."""
         with _lock:
             esper.switch_world(self.context)
-            found = [(self._entity_of[known], list(values)) for known, values in esper.get_components(*types)]
+            pairs: list[tuple[int, Any]] = esper.get_components(*types)
+            found = [(self._entity_of[known], list(values)) for known, values in pairs]
         return sorted(found, key=lambda pair: pair[0])
 
 

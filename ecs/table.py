@@ -52,7 +52,9 @@ class Table:
     def __init__(self, capacity: int) -> None:
         self.capacity = capacity
         self.high = 0  # rows ever used
-        self.free: deque[int] = deque()  # oldest first, so that a stale view stays harmless as long as possible
+        self.free: deque[int] = (
+            deque()
+        )  # oldest first, so that a stale view stays harmless as long as possible
         self.local = np.zeros((capacity, 10))
         self.seen = np.zeros((capacity, 10))
         self.pose = np.zeros((capacity, 10))
@@ -120,5 +122,7 @@ class Table:
 
     def _grow(self, high: int) -> None:
         if high > self.capacity:
-            raise StateError(f"the world is full: {self.capacity} rows; make a larger one with World(capacity=...)")
+            raise StateError(
+                f"the world is full: {self.capacity} rows; make a larger one with World(capacity=...)"
+            )
         self.high = high

@@ -44,7 +44,9 @@ def propagate(world: "World", *, fast: bool | None = None) -> None:
     if kernel is None:
         bad = _propagate_levels(world, order)
     else:
-        bad = kernel(order, table.parent, table.local, table.seen, table.pose, table.moved, table.posed, world.version)
+        bad = kernel(
+            order, table.parent, table.local, table.seen, table.pose, table.moved, table.posed, world.version
+        )
     _stamp_velocities(world)
     if bad >= 0:
         raise StateError(check.complaint(world.name(world.entity_at(bad)), table.local[bad]))
@@ -69,7 +71,9 @@ def settle_order(world: "World") -> NDArray[np.int32]:
         depth = _depths(table.parent[: table.high], rows)
         ranked = np.argsort(depth, kind="stable")
         world.order = rows[ranked]
-        world.levels = np.searchsorted(depth[ranked], np.arange(depth.max() + 2 if len(depth) else 1)).tolist()
+        world.levels = np.searchsorted(
+            depth[ranked], np.arange(depth.max() + 2 if len(depth) else 1)
+        ).tolist()
         world.ordered_epoch = world.epoch
     return world.order
 
@@ -162,11 +166,13 @@ def local_from_world(world: "World", row: int, parent_row: int) -> Floats:
     propagate(world)
     pose = world.table.pose[row]
     if parent_row < 0:
-        return pose.copy()
+        return np.array(pose)
     parent = world.table.pose[parent_row]
     if not parent[7:10].all():
         name = world.name(world.entity_at(parent_row))
-        raise StateError(f"entity {name!r}: a scale of zero has no inverse, so a child cannot keep its world pose")
+        raise StateError(
+            f"entity {name!r}: a scale of zero has no inverse, so a child cannot keep its world pose"
+        )
     inverse = rotation.conjugate(parent[3:7])
     place = rotation.rotate(inverse, pose[0:3] - parent[0:3]) / parent[7:10]
     return np.concatenate([place, rotation.multiply(inverse, pose[3:7]), pose[7:10] / parent[7:10]])

@@ -12,7 +12,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from diorama.ecs import check
-from diorama.ecs.components import GROUPS, Transform, Velocity, component_from_json, group_of, json_from_component
+from diorama.ecs.components import (
+    GROUPS,
+    Transform,
+    Velocity,
+    component_from_json,
+    group_of,
+    json_from_component,
+)
 from diorama.ecs.store import Store
 from diorama.ecs.table import CAPACITY, IDENTITY, ROW_MASK, UNSEEN, Columns, Table, Velocities
 from diorama.geo import Origin
@@ -107,7 +114,9 @@ class World:
         """
         count = names if isinstance(names, int) else len(names)
         keys = [self._fresh_key() for _ in range(count)] if keys is None else list(keys)
-        names = keys if isinstance(names, int) else [name or key for name, key in zip(names, keys, strict=True)]
+        names = (
+            keys if isinstance(names, int) else [name or key for name, key in zip(names, keys, strict=True)]
+        )
         self._refuse_taken_many(names, keys)
         values = check.pose_rows(names, position, orientation, scale)
         parent_index = check.batch_parents(names, parents)
@@ -127,7 +136,7 @@ class World:
         return entities
 
     def despawn(self, entity: Entity, children: Literal["despawn", "grandparent"] = "despawn") -> None:
-        """Take an entity away, with all below it, or handing its children to its parent (they keep their world pose)."""
+        """Take an entity away, with all below it, or handing its children, where they are, to its parent."""
         row = self.row(entity)
         if children == "grandparent":
             for child in self.children(entity):
@@ -142,7 +151,9 @@ class World:
         for gone in reversed(pending):
             self._bury(gone)
 
-    def reparent(self, entity: Entity, parent: Entity | None, keep: Literal["local", "world"] = "local") -> None:
+    def reparent(
+        self, entity: Entity, parent: Entity | None, keep: Literal["local", "world"] = "local"
+    ) -> None:
         """Hang an entity under another (or make it a root), keeping its local or its world pose."""
         row = self.row(entity)
         parent_row = -1 if parent is None else self.row(parent)
@@ -185,7 +196,9 @@ class World:
         good = (rows < table.high) & (handles >= 0)
         good[good] = table.alive[rows[good]] & (table.generation[rows[good]] == handles[good] >> 32)
         if not good.all():
-            raise StateError(f"entity {int(handles[~good][0])} is not in this world; it may have been despawned")
+            raise StateError(
+                f"entity {int(handles[~good][0])} is not in this world; it may have been despawned"
+            )
         return rows.astype(np.intp)
 
     @property
@@ -298,7 +311,9 @@ class World:
         """Every (entity, component, ...) that has all the types, by ascending entity."""
         cold = [cls for cls in types if cls not in (Transform, Velocity)]
         if cold:
-            found = {entity: dict(zip(cold, values, strict=True)) for entity, values in self._store.query(*cold)}
+            found = {
+                entity: dict(zip(cold, values, strict=True)) for entity, values in self._store.query(*cold)
+            }
         else:
             found = {entity: {} for entity in sorted(self._entity_by_key.values())}
         if Velocity in types:

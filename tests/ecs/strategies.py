@@ -17,7 +17,9 @@ def quaternions(draw: st.DrawFn) -> tuple[float, ...]:
 
 
 @st.composite
-def forests(draw: st.DrawFn, *, uniform_scale: bool = True, max_size: int = 24) -> tuple[list[int], NDArray[np.float64]]:
+def forests(
+    draw: st.DrawFn, *, uniform_scale: bool = True, max_size: int = 24
+) -> tuple[list[int], NDArray[np.float64]]:
     """Parents (indices, -1 for roots, in any order) and (n, 10) local poses."""
     size = draw(st.integers(0, max_size))
     ranked = [draw(st.integers(-1, index - 1)) for index in range(size)]

@@ -17,7 +17,9 @@ PATHS = [pytest.param(False, id="numpy"), pytest.param(True, id="numba")]
 
 def world_of(parents: list[int], poses: NDArray[np.float64]) -> World:
     world = World(capacity=1 << 18)
-    world.insert(len(parents), parents=parents, position=poses[:, :3], orientation=poses[:, 3:7], scale=poses[:, 7:])
+    world.insert(
+        len(parents), parents=parents, position=poses[:, :3], orientation=poses[:, 3:7], scale=poses[:, 7:]
+    )
     return world
 
 
@@ -47,7 +49,9 @@ def test_world_poses_are_products_of_matrices_where_there_is_no_shear(
         ours = np.eye(4)
         ours[:3, :3] = Rotation.from_quat(world.poses.orientation[row]).as_matrix() * world.poses.scale[row]
         ours[:3, 3] = world.poses.position[row]
-        np.testing.assert_allclose(ours, expected, rtol=0, atol=RELATIVE * max(1.0, float(np.abs(expected).max())) * 100)
+        np.testing.assert_allclose(
+            ours, expected, rtol=0, atol=RELATIVE * max(1.0, float(np.abs(expected).max())) * 100
+        )
 
 
 @given(forest=forests(uniform_scale=False))
@@ -56,7 +60,9 @@ def test_matrix_world_keeps_the_shear(forest: tuple[list[int], NDArray[np.float6
     world = world_of(parents, poses)
     for row, expected in enumerate(oracle(parents, poses)):
         ours = matrix_world(world, world.entity_at(row))
-        np.testing.assert_allclose(ours, expected, rtol=0, atol=RELATIVE * max(1.0, float(np.abs(expected).max())) * 100)
+        np.testing.assert_allclose(
+            ours, expected, rtol=0, atol=RELATIVE * max(1.0, float(np.abs(expected).max())) * 100
+        )
 
 
 @given(forest=forests(uniform_scale=False))
@@ -112,10 +118,22 @@ def test_a_sign_of_zero_counts_as_a_change_and_writing_the_same_value_does_not(f
 @pytest.mark.parametrize(
     ("column", "values", "message"),
     [
-        ("position", [1.0, np.nan, 0.0], r"entity 'b': position: expected finite numbers, got \[1.0, nan, 0.0\]"),
+        (
+            "position",
+            [1.0, np.nan, 0.0],
+            r"entity 'b': position: expected finite numbers, got \[1.0, nan, 0.0\]",
+        ),
         ("scale", [1.0, np.inf, 0.0], "entity 'b': scale: expected finite numbers"),
-        ("orientation", [0.0, 0.0, 0.0, 0.0], "entity 'b': orientation: expected a quaternion that can be normalised"),
-        ("orientation", [1e-200, 0.0, 0.0, 0.0], "entity 'b': orientation: expected a quaternion that can be"),
+        (
+            "orientation",
+            [0.0, 0.0, 0.0, 0.0],
+            "entity 'b': orientation: expected a quaternion that can be normalised",
+        ),
+        (
+            "orientation",
+            [1e-200, 0.0, 0.0, 0.0],
+            "entity 'b': orientation: expected a quaternion that can be",
+        ),
         ("orientation", [1e200, 0.0, 0.0, 0.0], "entity 'b': orientation: expected a quaternion that can be"),
         ("orientation", [np.nan, 0.0, 0.0, 1.0], "entity 'b': orientation: expected finite numbers"),
     ],
@@ -152,12 +170,16 @@ def test_a_chain_ten_thousand_deep(fast: bool) -> None:
 @pytest.mark.parametrize("fast", PATHS)
 def test_a_hundred_thousand_children_of_one_parent(fast: bool) -> None:
     world = World()
-    parent = world.spawn("parent", position=(10, 0, 0), orientation=(0, 0, np.sqrt(0.5), np.sqrt(0.5)))  # yaw 90°
+    parent = world.spawn(
+        "parent", position=(10, 0, 0), orientation=(0, 0, np.sqrt(0.5), np.sqrt(0.5))
+    )  # yaw 90°
     children = world.insert(100_000, under=parent, position=(1.0, 0.0, 0.0))
 
     propagate(world, fast=fast)
 
-    np.testing.assert_allclose(world.poses.position[world.rows(children)], np.tile([10.0, 1.0, 0.0], (100_000, 1)), atol=1e-12)
+    np.testing.assert_allclose(
+        world.poses.position[world.rows(children)], np.tile([10.0, 1.0, 0.0], (100_000, 1)), atol=1e-12
+    )
 
 
 @pytest.mark.parametrize("fast", PATHS)

@@ -3,6 +3,7 @@
 import gc
 import random
 from dataclasses import dataclass
+from typing import Any
 
 import esper
 import numpy as np
@@ -29,7 +30,11 @@ def test_spawn_gives_names_keys_assets_and_parents() -> None:
     nameless = world.spawn()
 
     assert [world.find(name) for name in ("evtol", "camera", "entity_2")] == [evtol, camera, nameless]
-    assert (world.key(evtol), world.asset(evtol), world.parent(camera)) == ("entity_0", "aircraft/EVTOL", evtol)
+    assert (world.key(evtol), world.asset(evtol), world.parent(camera)) == (
+        "entity_0",
+        "aircraft/EVTOL",
+        evtol,
+    )
     assert world.children(evtol) == [camera]
     assert world.get(camera, Sensor).parameters == {"fov": 90}
     assert len(world) == 3
@@ -148,17 +153,35 @@ def test_what_a_world_refuses_changes_nothing() -> None:
         ("entity 'x': the key 'entity_0' is taken", lambda: world.spawn("x", key="entity_0")),
         ("entity 'a': 'b' hangs below it already", lambda: world.reparent(a, b)),
         ("entity 'a': 'a' hangs below it already", lambda: world.reparent(a, a)),
-        (r"entity 'x': position: expected three finite numbers", lambda: world.spawn("x", position=(0, np.nan, 0))),
+        (
+            r"entity 'x': position: expected three finite numbers",
+            lambda: world.spawn("x", position=(0, np.nan, 0)),
+        ),
         (r"entity 'x': position: expected three finite numbers", lambda: world.spawn("x", position=(0, 0))),
-        ("entity 'x': orientation: expected a quaternion that can", lambda: world.spawn("x", orientation=(0, 0, 0, 0))),
+        (
+            "entity 'x': orientation: expected a quaternion that can",
+            lambda: world.spawn("x", orientation=(0, 0, 0, 0)),
+        ),
         ("entity 99 is not in this world", lambda: world.spawn("x", parent=99)),
         ("entity 'b': the name is taken", lambda: world.insert(["x", "b"])),
         ("entity 'x': the name is taken", lambda: world.insert(["x", "x"])),
         ("entity 'x': its parents go in a circle", lambda: world.insert(["x", "y"], parents=[1, 0])),
-        ("entity 'y': parent: expected an index below 2 or -1, got 2", lambda: world.insert(["x", "y"], parents=[-1, 2])),
-        ("entity 'y': scale: expected finite numbers", lambda: world.insert(["x", "y"], scale=[[1, 1, 1], [1, 1, np.inf]])),
-        (r"position: expected an array of shape \(2, 3\), got \(3, 3\)", lambda: world.insert(2, position=np.zeros((3, 3)))),
-        ("entity 'a': linear velocity: expected three finite", lambda: world.set(a, Velocity((np.inf, 0, 0)))),
+        (
+            "entity 'y': parent: expected an index below 2 or -1, got 2",
+            lambda: world.insert(["x", "y"], parents=[-1, 2]),
+        ),
+        (
+            "entity 'y': scale: expected finite numbers",
+            lambda: world.insert(["x", "y"], scale=[[1.0, 1.0, 1.0], [1.0, 1.0, np.inf]]),
+        ),
+        (
+            r"position: expected an array of shape \(2, 3\), got \(3, 3\)",
+            lambda: world.insert(2, position=np.zeros((3, 3))),
+        ),
+        (
+            "entity 'a': linear velocity: expected three finite",
+            lambda: world.set(a, Velocity((np.inf, 0, 0))),
+        ),
         ("no entity is named 'bb'; did you mean 'b'?", lambda: world.find("bb")),
         ("entity 'a' has no Sensor", lambda: world.get(a, Sensor)),
         ("an entity always has a Transform", lambda: world.remove(a, Transform)),
@@ -207,7 +230,7 @@ def test_groups_of_other_peoples_making_are_kept_and_registered_ones_are_typed()
         "effector": {"id": "rotor", "path": ""},
         "trajectory": {"parameters": [1, 2]},
         "test_battery": {"charge": 0.25, "cells": ()},
-    } or world.groups(a)["test_battery"] == {"charge": 0.25, "cells": []}
+    }
     world.remove_group(a, "trajectory")
     assert "trajectory" not in world.groups(a)
 
@@ -299,7 +322,10 @@ def test_worlds_do_not_share_anything_and_leave_nothing_behind() -> None:
 
 def test_esper_answers_queries_of_three_types_right() -> None:
     """esper 3.8 could raise KeyError on a valid query of three types."""
-    kinds = [component(f"test_kind_{index}")(dataclass(frozen=True)(type(f"Kind{index}", (), {}))) for index in range(4)]
+    kinds: list[Any] = [
+        component(f"test_kind_{index}")(dataclass(frozen=True)(type(f"Kind{index}", (), {})))
+        for index in range(4)
+    ]
     random_numbers = random.Random(1)
     world = World()
     carried: dict[int, set[type]] = {}

@@ -1,0 +1,9 @@
+"""Settings for every test: hypothesis draws the same examples each run, and never judges by time."""
+
+import os
+
+from hypothesis import settings
+
+settings.register_profile("repeatable", deadline=None, derandomize=True, max_examples=60)
+settings.register_profile("explore", deadline=None, max_examples=1000)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
