@@ -22,8 +22,7 @@ def as_rows(values: ArrayLike, width: int, what: str) -> FloatArray:
         rows = rows.reshape(0, width)
     if rows.ndim == 0 or rows.shape[-1] != width:
         raise GeoError(f"{what}: expected an array of shape (..., {width}), got shape {rows.shape}")
-    # One quick pass: a sum is finite unless a term is not (or it overflows, which the closer look settles).
-    if not np.isfinite(rows.sum()):
+    if not np.isfinite(rows).all():
         refuse_where(np.asarray(~np.isfinite(rows).all(axis=-1)), rows, what, "expected finite numbers")
     return rows
 

@@ -43,12 +43,14 @@ def lla_of_ecef(ecef: FloatArray, ellipsoid: Ellipsoid, out: FloatArray) -> None
 def locate_numpy(ned: FloatArray, origin: Origin, ecef_out: FloatArray, lla_out: FloatArray) -> None:
     """Write ECEF and LLA (n, 3) of NED (n, 3), unchecked."""
     scratch = np.empty((6, min(BLOCK, len(ned))))
-    for start in range(0, len(ned), BLOCK):
-        rows = slice(start, start + BLOCK)
-        ecef = ecef_out[rows]
-        np.matmul(ned[rows], origin.ned_from_ecef_rotation, out=ecef)
-        ecef += origin.ecef
-        _lla_of_block(ecef, origin.ellipsoid, lla_out[rows], scratch)
+    # Nobody has checked the numbers: what is not finite goes through without a warning.
+    with np.errstate(all="ignore"):
+        for start in range(0, len(ned), BLOCK):
+            rows = slice(start, start + BLOCK)
+            ecef = ecef_out[rows]
+            np.matmul(ned[rows], origin.ned_from_ecef_rotation, out=ecef)
+            ecef += origin.ecef
+            _lla_of_block(ecef, origin.ellipsoid, lla_out[rows], scratch)
 
 
 def _lla_of_block(ecef: FloatArray, ellipsoid: Ellipsoid, lla: FloatArray, scratch: FloatArray) -> None:

@@ -10,6 +10,9 @@ Every function takes and returns float64 arrays of shape (..., 3), any number of
 All roads lead through ECEF. `convert` goes by the names of frames; `locate_block` is the hot path of a world.
 """
 
+from collections.abc import Callable
+from functools import cache
+
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -18,7 +21,12 @@ from diorama.geo.axes import AXES
 from diorama.geo.bowring import ecef_of_lla, lla_of_ecef, locate_numpy
 from diorama.geo.ellipsoid import WGS84, Ellipsoid
 from diorama.geo.origin import Origin
-from diorama.schemas.errors import GeoError, did_you_mean
+from diorama.schemas.errors import GeoError, MissingExtraError, did_you_mean
+
+# Below this many points the numpy path takes some 30 µs, which does not pay for loading numba (about 0.4 s).
+WORTH_COMPILING = 256
+# Metres from the Earth's centre (some light years) beyond which squares begin to lose their meaning.
+FARTHEST = 1e18
 
 
 def ecef_from_lla(lla: ArrayLike, ellipsoid: Ellipsoid = WGS84) -> FloatArray:
@@ -30,6 +38,12 @@ def ecef_from_lla(lla: ArrayLike, ellipsoid: Ellipsoid = WGS84) -> FloatArray:
 def lla_from_ecef(ecef: ArrayLike, ellipsoid: Ellipsoid = WGS84) -> FloatArray:
     """Latitude, longitude (-180 to 180 degrees), altitude above the ellipsoid, of ECEF metres (..., 3)."""
     rows = as_rows(ecef, 3, "ecef point")
+    refuse_where(
+        np.asarray((np.abs(rows) > FARTHEST).any(axis=-1)),
+        rows,
+        "ecef point",
+        f"expected less than {FARTHEST:g} m",
+    )
     squared = np.einsum("...i,...i->...", rows, rows)
     far_enough = (
         f"expected more than {ellipsoid.core_radius:.0f} m from the Earth's centre, where no way is up"
@@ -140,12 +154,36 @@ def as_lla(values: ArrayLike) -> FloatArray:
     return lla
 
 
-def locate_block(ned: FloatArray, origin: Origin, ecef_out: FloatArray, lla_out: FloatArray) -> None:
+def locate_block(
+    ned: FloatArray, origin: Origin, ecef_out: FloatArray, lla_out: FloatArray, *, fast: bool | None = None
+) -> None:
     """Write ECEF and LLA (n, 3) of a block of NED (n, 3): the hot path, which checks nothing.
 
-    A non-finite row comes out non-finite.
+    A non-finite row comes out with non-finite ECEF and altitude. `fast` says that the compiled kernel must
+    (True) or must not (False) do it; left alone, it does when numba is installed and the block is worth it.
     """
-    locate_numpy(ned, origin, ecef_out, lla_out)
+    kernel = None
+    if fast or (fast is None and len(ned) >= WORTH_COMPILING):
+        kernel = _compiled_kernel(required=bool(fast))
+    if kernel is None or not (ecef_out.flags.c_contiguous and lla_out.flags.c_contiguous):
+        locate_numpy(ned, origin, ecef_out, lla_out)
+        return
+    ellipsoid = origin.ellipsoid
+    rotation, centre = origin.ned_from_ecef_rotation, origin.ecef
+    rows = np.ascontiguousarray(ned)
+    kernel(rows, rotation, centre, ellipsoid.equatorial_radius, ellipsoid.e2, ecef_out, lla_out)
+
+
+@cache
+def _compiled_kernel(required: bool) -> Callable[..., None] | None:
+    try:
+        from diorama.geo.kernels import locate_points
+    except MissingExtraError:
+        if required:
+            raise
+        return None
+    kernel: Callable[..., None] = locate_points
+    return kernel
 
 
 def _ecef_of_ned(ned: FloatArray, origin: Origin) -> FloatArray:
