@@ -6,7 +6,11 @@ The names below are the front door; each is imported when first used, so `import
 __version__ = "0.1.0"
 
 # name -> module that defines it
-_HOME: dict[str, str] = {}
+_HOME: dict[str, str] = {
+    "RealTimeClock": "diorama.runtime.clock",
+    "SteppableClock": "diorama.runtime.clock",
+    "Tick": "diorama.runtime.clock",
+}
 
 __all__ = ["__version__", *_HOME]
 
