@@ -33,7 +33,8 @@ class Problem:
     column: int | None = None
 
     def __str__(self) -> str:
-        place = ":".join(str(part) for part in (self.file, self.line, self.column) if part not in ("", None))
+        line = self.line if self.file or self.line is None else f"line {self.line}"
+        place = ":".join(str(part) for part in (self.file, line, self.column) if part not in ("", None))
         return ": ".join(part for part in (place, self.path, self.message) if part)
 
 

@@ -1,0 +1,62 @@
+"""Who is meant: nodes by id or path, resources by id or name, and the owner of a part."""
+
+from collections.abc import Iterable
+
+from diorama.formats.rscene.document import Record
+
+# The id a node has when none is written, before its path.
+DEFAULT_ID = {"group": "folder", "terrain_region": "terrain"}
+
+
+def path_of(record: Record) -> str:
+    """The path of a node, or of the owner of a part."""
+    kind = record.kind
+    if kind is None or not kind.layouts[kind.longest]:
+        return ""
+    first = next(iter(kind.layouts[kind.longest]))
+    return str(record.get(first))
+
+
+def id_of(record: Record) -> str:
+    """The id of a node or resource: the one written, or the one a reader gives it."""
+    kind = record.kind
+    if kind is None:
+        return ""
+    written = str(record.get("id")) if "id" in kind.fields else ""
+    if written or kind.role == "resource":
+        return written or path_of(record)
+    return f"{DEFAULT_ID.get(kind.tag, kind.tag)}_{path_of(record)}"
+
+
+class Index:
+    """Nodes and resources by every name that records use for them."""
+
+    def __init__(self, records: Iterable[Record]) -> None:
+        self._nodes: dict[str, Record] = {}
+        self._paths: dict[str, Record] = {}
+        self._resources: dict[str, Record] = {}
+        for record in records:
+            role = record.kind.role if record.kind else ""
+            if role == "node":
+                self._nodes.setdefault(id_of(record), record)
+                self._paths.setdefault(path_of(record), record)
+            elif role == "resource":
+                self._resources.setdefault(id_of(record), record)
+                self._resources.setdefault(path_of(record), record)
+
+    def node(self, name: str) -> Record | None:
+        """The node with this id or, failing that, this path."""
+        return self._nodes.get(name) or self._paths.get(name)
+
+    def resource(self, name: str) -> Record | None:
+        """The resource with this id or name."""
+        return self._resources.get(name)
+
+    def names(self) -> list[str]:
+        """Every id and path of a node and every name of a resource."""
+        return [*self._nodes, *self._paths, *self._resources]
+
+
+def owner_of(record: Record, index: Index) -> Record | None:
+    """The node that a part belongs to."""
+    return index.node(path_of(record))

@@ -1,0 +1,183 @@
+"""What is wrong with a document: every error of the file at once, each with its line.
+
+Strict reading refuses a file for any of them. Engine 2 itself forgives all but a missing header and an
+unknown version: it keeps the default of a value it cannot read and passes over what it does not know. Lenient
+reading does the same and says so.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from diorama.formats.rscene import values
+from diorama.formats.rscene.document import Document, Record
+from diorama.formats.rscene.numbers import shown
+from diorama.formats.rscene.references import Index, owner_of
+from diorama.formats.rscene.table import Field, Kind, kinds
+from diorama.schemas.errors import Problem, did_you_mean
+
+HEADER = "raisim_engine_scene"
+VERSIONS = (1, 2)
+TERRAIN_SAMPLES = range(2, 16385)
+# Words this long are rarely repeated: remembering them would only cost memory.
+_REMEMBERED_LENGTH = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """`fatal` stops any reading; `errors` stop strict reading and are forgiven by lenient reading."""
+
+    fatal: list[Problem] = field(default_factory=list)
+    errors: list[Problem] = field(default_factory=list)
+
+
+def validate(document: Document, file: str = "") -> Findings:
+    """Check the header, every record against the table, and the references that a scene cannot do without."""
+    records = document.records
+    fatal = list(_header_problems(records, file))
+    errors: list[Problem] = []
+    if document.marked:
+        errors.append(
+            Problem("byte order mark before the header; save the file without it", file=file, line=1)
+        )
+    checkers = {tag: _Checker(kind) for tag, kind in kinds().items()}
+    for record in records if not fatal else ():
+        checker = checkers.get(record.tag)
+        if checker is None:
+            messages = iter((f"unknown tag {record.tag!r}{did_you_mean(record.tag, kinds())}",))
+        else:
+            messages = checker.messages(record)
+        errors += (problem_at(record, message, file) for message in messages)
+    if not fatal:
+        errors += (problem_at(record, message, file) for record, message in _reference_problems(records))
+    errors.sort(key=lambda problem: problem.line or 0)
+    return Findings(fatal, errors)
+
+
+def problem_at(record: Record, message: str, file: str = "") -> Problem:
+    """A problem of one record: its line, its tag and, for what has one, its path or name."""
+    named = record.kind is not None and (record.kind.role != "scene" or record.kind.many)
+    name = record.positional[0] if named and record.positional else b""
+    place = f"{record.tag} {name.decode('utf-8', 'backslashreplace')}".strip()
+    return Problem(message, path=place, file=file, line=record.line or None)
+
+
+def version_of(document: Document) -> int:
+    """The version the header names."""
+    return int(document.records[0]["version"])
+
+
+def _header_problems(records: list[Record], file: str) -> Iterator[Problem]:
+    if not records or records[0].tag != HEADER:
+        line = records[0].line if records else 1
+        yield Problem(
+            f"missing {HEADER} header; the first record must be `{HEADER} 1` or 2", file=file, line=line
+        )
+        return
+    header = records[0]
+    if header.words[1:] not in [[str(version).encode()] for version in VERSIONS]:
+        got = " ".join(shown(word) for word in header.words[1:3]) or "nothing"
+        yield Problem(f"unsupported rscene version: expected 1 or 2, got {got}", file=file, line=header.line)
+
+
+class _Checker:
+    """Checks records of one kind, remembering the words that were right: most recur on every line."""
+
+    def __init__(self, kind: Kind) -> None:
+        self.kind = kind
+        self.seen: dict[bytes, bytes] = {}
+        self.good: set[tuple[str, bytes]] = set()
+
+    def messages(self, record: Record) -> Iterator[str]:
+        yield from self._positional(record)
+        seen = self.seen
+        keys = []
+        for word in record.words[len(record.positional) + 1 :]:
+            key = seen.get(word)
+            if key is None:
+                key, sign, value = word.partition(b"=")
+                if not sign:
+                    yield f"positional field {shown(word)} after a key; all keys come last"
+                    continue
+                known = self.kind.keys.get(key)
+                message = (
+                    _check(known, value) if known is not None else ("" if key else "a value without a key")
+                )
+                if message:
+                    yield message
+                elif len(word) < _REMEMBERED_LENGTH:
+                    seen[word] = key
+            keys.append(key)
+        if len(set(keys)) < len(keys):
+            again = next(key for key in keys if keys.count(key) > 1)
+            yield f"key {again.decode('utf-8', 'backslashreplace')} is written twice"
+        if self.kind.tag == "terrain_region":
+            yield from _terrain(record)
+
+    def _positional(self, record: Record) -> Iterator[str]:
+        words = record.positional
+        layouts = self.kind.layouts
+        if len(words) not in layouts and len(words) < self.kind.longest:
+            counts = " or ".join(str(count) for count in sorted(layouts, reverse=True))
+            yield f"expected {counts} positional fields, got {len(words)}"
+        layout = layouts.get(len(words)) or layouts[self.kind.longest]
+        for name, (start, known) in layout.items():
+            for word in words[start : start + known.count]:
+                if (name, word) in self.good:
+                    continue
+                message = _check(known, word)
+                if message:
+                    yield message
+                elif len(word) < _REMEMBERED_LENGTH:
+                    self.good.add((name, word))
+
+
+def _check(known: Field, word: bytes) -> str:
+    try:
+        values.check(known, word)
+    except ValueError as error:
+        return f"{known.name}: {error}"
+    return ""
+
+
+def _terrain(record: Record) -> Iterator[str]:
+    samples = record.get("xSamples"), record.get("ySamples")
+    for name, count in zip(("xSamples", "ySamples"), samples, strict=True):
+        if count not in TERRAIN_SAMPLES:
+            yield f"{name}: expected 2 to 16384 samples, got {count}"
+    heights = record.extra(b"heights") or b""
+    count = 0 if heights in (b"", b"-") else heights.count(b",") + heights.count(b";") + 1
+    if count != samples[0] * samples[1] and (count or record.get("sourceKind") == "samples"):
+        yield f"heights: expected {samples[0]} x {samples[1]} numbers, got {count}"
+
+
+def _reference_problems(records: list[Record]) -> Iterator[tuple[Record, str]]:
+    """References without which a record means nothing: its owner, its bodies, its resource."""
+    index = Index(records)
+    begun: set[int] = set()
+    for record in records:
+        kind = record.kind
+        if kind is None:
+            continue
+        if kind.role == "node":
+            begun.add(id(record))
+        elif kind.role == "part":
+            owner = owner_of(record, index)
+            if owner is None or owner.tag != kind.owner:
+                yield record, f"no {kind.owner} has this path"
+            elif id(owner) not in begun:
+                yield record, f"comes before its {kind.owner}; parts follow their owner"
+        for name in REQUIRED_REFERENCES.get(record.tag, ()):
+            wanted = record.get(name)
+            if wanted and index.resource(wanted) is None and index.node(wanted) is None:
+                yield (
+                    record,
+                    f"{name}: nothing has the id or path {wanted!r}{did_you_mean(wanted, index.names())}",
+                )
+
+
+REQUIRED_REFERENCES = {
+    "wire": ("bodyA", "bodyB"),
+    "sensor": ("parentObject",),
+    "terrain_region": ("cloneSource",),
+    "articulated": ("resourceId",),
+}
