@@ -1,1 +1,13 @@
 """What a sensor would say there is: detection, noise, occlusion, delay."""
+
+from diorama.perception.parameter_file import parameters_from_dict, read_parameters
+from diorama.perception.parameters import DETECTION_TOPIC, GROUND_TRUTH_TOPIC, Lidar, Parameters
+
+__all__ = [
+    "DETECTION_TOPIC",
+    "GROUND_TRUTH_TOPIC",
+    "Lidar",
+    "Parameters",
+    "parameters_from_dict",
+    "read_parameters",
+]
