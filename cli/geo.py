@@ -1,0 +1,111 @@
+"""`diorama geo`: points from one frame to another, from the arguments or from standard input."""
+
+import argparse
+import re
+import sys
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from diorama.schemas.errors import GeoError, Problem, SceneError
+
+if TYPE_CHECKING:
+    from diorama.geo import Origin
+
+# The names that diorama.geo.FRAMES has, written out: a --help must not wait for numpy.
+FRAMES = ("lla", "ecef", "cartesian", "ned", "enu", "nwu", "unreal", "gltf")
+
+DESCRIPTION = """\
+Convert points from one frame to another.
+
+  lla        latitude and longitude in degrees, altitude in metres above the ellipsoid (WGS84)
+  ecef       Earth-centred, Earth-fixed metres
+  cartesian  ECEF minus the origin's ECEF
+  ned        metres north, east, down of the origin; likewise enu, nwu
+  unreal     centimetres east, south, up of the origin
+  gltf       metres east, up, south of the origin
+
+A point is three numbers with commas or blanks between them. Without points in the arguments they
+are read from standard input, one on each line; empty lines and lines that begin with # are left out.
+"""
+
+EXAMPLES = """\
+examples:
+  diorama geo --from lla --to ecef 29.594656,-95.163847,-28.3
+  diorama geo --from lla --to ned --origin 29.59,-95.16,0 29.6,-95.2,100 29.7,-95.1,50
+  diorama geo --from ned --to lla --origin=-33.9,151.2,20 --json < points.txt
+"""
+
+
+def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    """Add the command to those of `diorama`."""
+    parser = subparsers.add_parser(
+        "geo",
+        help="convert points between lla, ecef, ned and the axes of renderers",
+        description=DESCRIPTION,
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    # argparse takes -33.9,151.2,20 for an option unless it looks like a negative number to it.
+    parser._negative_number_matcher = re.compile(r"^-[\d.]")
+    parser.add_argument("points", nargs="*", metavar="POINT", help="three numbers: 29.6,-95.2,100")
+    parser.add_argument("--from", dest="source", required=True, choices=FRAMES, help="frame of the points")
+    parser.add_argument("--to", dest="target", required=True, choices=FRAMES, help="frame of the answer")
+    parser.add_argument(
+        "--origin", type=_origin, metavar="LAT,LON,ALT", help="where the local frames stand (degrees, metres)"
+    )
+    parser.add_argument("--json", action="store_true", help="print [[x, y, z], ...] with all digits")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the converted points, one on each line; a SceneError holds everything wrong with the input."""
+    from diorama.geo import convert
+
+    if args.points:
+        points = _read("argument", args.points)
+    else:
+        points = _read("<stdin>", sys.stdin)
+    converted = convert(points, args.source, args.target, args.origin)
+    if args.json:
+        import orjson
+
+        print(orjson.dumps(converted, option=orjson.OPT_SERIALIZE_NUMPY).decode())
+        return 0
+    # 1e-10 degrees are 11 µm, and half of that is the rounding.
+    line = "%.10f %.10f %.6f" if args.target == "lla" else "%.6f %.6f %.6f"
+    for point in converted:
+        print(line % tuple(point))
+    return 0
+
+
+def _read(file: str, lines: Iterable[str]) -> list[tuple[float, float, float]]:
+    points, problems = [], []
+    for number, line in enumerate(lines, start=1):
+        if not line.strip() or line.lstrip().startswith("#"):
+            continue
+        try:
+            points.append(_three_numbers(line))
+        except ValueError as error:
+            problems.append(Problem(str(error), file=file, line=number))
+    if problems:
+        raise SceneError(problems)
+    return points
+
+
+def _three_numbers(text: str) -> tuple[float, float, float]:
+    try:
+        x, y, z = (float(word) for word in text.replace(",", " ").split())
+    except ValueError:
+        raise ValueError(f"expected three numbers as x,y,z, got {text.strip()!r}") from None
+    return x, y, z
+
+
+def _origin(text: str) -> "Origin":
+    from diorama.geo import Origin
+
+    try:
+        return Origin(*_three_numbers(text))
+    except GeoError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"expected LAT,LON,ALT, got {text!r}") from None
