@@ -66,9 +66,9 @@ def _arctan2_deg(y: float, x: float) -> float:
 
 
 BLOCK = 256  # points at a time: what one pass leaves is in the first-level cache for the next
-# Read-only inputs may be writeable too; named here, so that it is compiled once and not again for each kind.
+# Points may be columns of a wider table, and read-only: named here, it is compiled once and not for each kind.
 _IN, _POINT, _OUT = (
-    types.Array(float64, 2, "C", readonly=True),
+    types.Array(float64, 2, "A", readonly=True),
     types.Array(float64, 1, "C", readonly=True),
     types.Array(float64, 2, "C"),
 )
