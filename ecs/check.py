@@ -3,16 +3,21 @@
 Every check happens before anything changes, and names the entity.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence, Sized
 from math import inf, isfinite
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from diorama.ecs.components import Groups, Transform, Velocity, group_of
 from diorama.schemas.errors import StateError
 
 _PARTS = (("position", 0, 3), ("orientation", 3, 7), ("scale", 7, 10))
+# A quaternion whose squared norm is this close to one is taken as it is; any other is normalised first.
+UNIT_TOLERANCE = 1e-14
+# Below this squared norm a quaternion has lost too many bits to say which way it turns.
+SMALLEST_NORM2 = 1e-290
 _WORDS = {3: "three", 4: "four"}
 
 
@@ -20,11 +25,29 @@ def finite(name: str, what: str, values: Any, count: int) -> list[float]:
     """`count` finite numbers as a list."""
     try:
         numbers = [float(value) for value in values]
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         numbers = []
     if len(numbers) != count or not all(map(isfinite, numbers)):
         raise StateError(f"entity {name!r}: {what}: expected {_WORDS[count]} finite numbers, got {values}")
     return numbers
+
+
+def length(what: str, values: Sized, count: int) -> None:
+    """As many values as there are entities."""
+    if len(values) != count:
+        raise StateError(f"{what}: expected one for each of {count} entities, got {len(values)}")
+
+
+def storable(name: str, values: Iterable[object]) -> None:
+    """Components only, with finite numbers where they go into columns."""
+    for value in values:
+        if isinstance(value, Transform):
+            pose_row(name, value.position, value.orientation, value.scale)
+        elif isinstance(value, Velocity):
+            finite(name, "linear velocity", value.linear, 3)
+            finite(name, "angular velocity", value.angular, 3)
+        elif not isinstance(value, Groups):
+            group_of(type(value))
 
 
 def pose_row(
@@ -37,7 +60,7 @@ def pose_row(
     turn = [0.0, 0.0, 0.0, 1.0] if orientation is None else finite(name, "orientation", orientation, 4)
     size = [1.0, 1.0, 1.0] if scale is None else finite(name, "scale", scale, 3)
     norm2 = sum(value * value for value in turn)
-    if not 0.0 < norm2 < inf:
+    if not SMALLEST_NORM2 <= norm2 < inf:
         raise StateError(_bad_quaternion(name, turn))
     return place + turn + size
 
@@ -52,7 +75,10 @@ def pose_rows(
     for (what, start, stop), given, default in zip(
         _PARTS, (position, orientation, scale), ((0, 0, 0), (0, 0, 0, 1), (1, 1, 1)), strict=True
     ):
-        values = np.asarray(default if given is None else given, np.float64)
+        try:
+            values = np.asarray(default if given is None else given, np.float64)
+        except (TypeError, ValueError, OverflowError) as problem:
+            raise StateError(f"{what}: expected numbers: {problem}") from None
         if values.shape not in {(stop - start,), (len(names), stop - start)}:
             raise StateError(
                 f"{what}: expected an array of shape ({len(names)}, {stop - start}), got {values.shape}"
@@ -63,13 +89,11 @@ def pose_rows(
 
 
 def sound(rows: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Which of (n, 10) poses can be resolved: finite, and a quaternion whose squared norm is neither 0 nor infinite."""
+    """Which of (n, 10) poses can be resolved: finite, and a quaternion that can be normalised."""
     x, y, z, w = rows[:, 3:7].T
     with np.errstate(over="ignore", invalid="ignore"):
         norm2 = x * x + y * y + z * z + w * w
-    good: NDArray[np.bool_] = (
-        np.isfinite(rows[:, [0, 1, 2, 7, 8, 9]]).all(axis=1) & np.isfinite(norm2) & (norm2 != 0.0)
-    )
+    good: NDArray[np.bool_] = np.isfinite(rows).all(axis=1) & (norm2 >= SMALLEST_NORM2) & (norm2 < inf)
     return good
 
 
@@ -87,7 +111,9 @@ def complaint(name: str, row: NDArray[np.float64]) -> str:
         values = row[start:stop]
         if not np.isfinite(values).all():
             return f"entity {name!r}: {what}: expected finite numbers, got {values.tolist()}"
-    return _bad_quaternion(name, row[3:7].tolist())
+    if not sound(row[None])[0]:
+        return _bad_quaternion(name, row[3:7].tolist())
+    return f"entity {name!r}: its world pose is too large for a number; look at its scale and those above it"
 
 
 def _bad_quaternion(name: str, values: list[float]) -> str:
@@ -101,7 +127,10 @@ def batch_parents(names: Sequence[str], parents: ArrayLike | None) -> NDArray[np
     count = len(names)
     if parents is None:
         return np.full(count, -1, np.int64)
-    index = np.asarray(parents, np.int64)
+    given = np.asarray(parents)
+    if given.size and given.dtype.kind not in "iu":
+        raise StateError(f"parents: expected whole numbers, got {given.dtype}")
+    index = given.astype(np.int64)
     if index.shape != (count,):
         raise StateError(f"parents: expected {count} indices, got an array of shape {index.shape}")
     if count and (index.max() >= count or index.min() < -1):

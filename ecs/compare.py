@@ -19,7 +19,7 @@ def difference(a: World, b: World, *, tolerance: float = 0.0) -> str:
         return f"{key!r} is only in the {'first' if key in keys_a else 'second'} world"
     if a.origin != b.origin:
         return f"origin: {a.origin} and {b.origin}"
-    if dict(a.resources) != dict(b.resources):
+    if not _alike(dict(a.resources), dict(b.resources)):
         return f"resources: {dict(a.resources)} and {dict(b.resources)}"
     for key, left in keys_a.items():
         right = keys_b[key]
@@ -29,9 +29,7 @@ def difference(a: World, b: World, *, tolerance: float = 0.0) -> str:
             ("parent", _parent_key(a, left), _parent_key(b, right)),
             ("components", a.groups(left), b.groups(right)),
         ):
-            if one != two and json.encode(one, order="deterministic") != json.encode(
-                two, order="deterministic"
-            ):
+            if not _alike(one, two):
                 return f"{key!r}: {what}: {one!r} and {two!r}"
         rows = a.row(left), b.row(right)
         if not _equal(a.table.local[rows[0]], b.table.local[rows[1]], tolerance):
@@ -47,6 +45,11 @@ def difference(a: World, b: World, *, tolerance: float = 0.0) -> str:
 def _parent_key(world: World, entity: int) -> str:
     parent = world.parent(entity)
     return "" if parent is None else world.key(parent)
+
+
+def _alike(one: object, two: object) -> bool:
+    """Whether two values are the same JSON: a tuple is a list there."""
+    return one == two or json.encode(one, order="deterministic") == json.encode(two, order="deterministic")
 
 
 def _equal(a: NDArray[np.float64], b: NDArray[np.float64], tolerance: float) -> bool:

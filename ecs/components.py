@@ -6,7 +6,7 @@ out is a live view on the entity's row.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import dataclass, field, fields
 from typing import Any, TypeVar
 
 import msgspec
@@ -29,12 +29,13 @@ def component(group: str) -> Callable[[type[T]], type[T]]:
     def register(cls: type[T]) -> type[T]:
         if group in RESERVED:
             raise ValueError(f"group {group!r} is diorama's own; choose another name for {cls.__name__}")
-        if not (is_dataclass(cls) or issubclass(cls, msgspec.Struct)):
+        if not _is_frozen(cls):
             raise TypeError(
-                f"{cls.__name__}: expected a dataclass or msgspec.Struct; decorate it with @dataclass(frozen=True)"
+                f"{cls.__name__}: expected a frozen dataclass or msgspec.Struct, so that every change is noticed; "
+                "decorate it with @dataclass(frozen=True)"
             )
         known = GROUPS.get(group)
-        if known is not None and known.__qualname__ != cls.__qualname__:
+        if known is not None and _source(known) != _source(cls):
             raise ValueError(
                 f"group {group!r} already belongs to {known.__name__}; choose another name for {cls.__name__}"
             )
@@ -43,6 +44,25 @@ def component(group: str) -> Callable[[type[T]], type[T]]:
         return cls
 
     return register
+
+
+@dataclass(frozen=True, slots=True)
+class Groups:
+    """Component groups nobody has registered, kept as the JSON they came as."""
+
+    values: Mapping[str, Any]
+
+
+def _is_frozen(cls: type) -> bool:
+    settings = getattr(
+        cls, "__struct_config__" if issubclass(cls, msgspec.Struct) else "__dataclass_params__", None
+    )
+    return settings is not None and bool(settings.frozen)
+
+
+def _source(cls: type) -> tuple[str, str]:
+    """Where a class was written: the same after its module is loaded again."""
+    return cls.__module__, cls.__qualname__
 
 
 def group_of(cls: type) -> str:

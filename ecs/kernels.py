@@ -4,11 +4,16 @@ Written as one scalar loop over rows, parents first: as fast as the same loop in
 re-association and no fused multiply-add: the numpy path gives the same bits.
 """
 
-from math import sqrt
+from math import inf, sqrt
 from typing import Any
 
 import numpy as np
 from numba import njit
+
+from diorama.ecs.check import SMALLEST_NORM2, UNIT_TOLERANCE
+from diorama.ecs.table import UNSEEN
+
+UNSEEN_BITS = int(UNSEEN.view(np.int64))
 
 
 @njit(cache=True, error_model="numpy")
@@ -31,8 +36,32 @@ def propagate_rows(
         rx, ry, rz, rw = local[row, 3], local[row, 4], local[row, 5], local[row, 6]
         tx, ty, tz = local[row, 7], local[row, 8], local[row, 9]
         norm2 = rx * rx + ry * ry + rz * rz + rw * rw
-        sound = (lx - lx) + (ly - ly) + (lz - lz) + (norm2 - norm2) + (tx - tx) + (ty - ty) + (tz - tz)
-        if sound != 0.0 or norm2 == 0.0:  # NaN is unequal to everything
+        good = SMALLEST_NORM2 <= norm2 < inf
+        if abs(norm2 - 1.0) > UNIT_TOLERANCE:
+            scale = 1.0 / sqrt(norm2)
+            rx, ry, rz, rw = rx * scale, ry * scale, rz * scale, rw * scale
+        if above >= 0:
+            qx, qy, qz, qw = pose[above, 3], pose[above, 4], pose[above, 5], pose[above, 6]
+            sx, sy, sz = pose[above, 7], pose[above, 8], pose[above, 9]
+            vx, vy, vz = sx * lx, sy * ly, sz * lz
+            ux = 2.0 * (qy * vz - qz * vy)
+            uy = 2.0 * (qz * vx - qx * vz)
+            uz = 2.0 * (qx * vy - qy * vx)
+            lx = pose[above, 0] + (vx + qw * ux + (qy * uz - qz * uy))
+            ly = pose[above, 1] + (vy + qw * uy + (qz * ux - qx * uz))
+            lz = pose[above, 2] + (vz + qw * uz + (qx * uy - qy * ux))
+            rx, ry, rz, rw = (
+                qw * rx + qx * rw + qy * rz - qz * ry,
+                qw * ry - qx * rz + qy * rw + qz * rx,
+                qw * rz + qx * ry - qy * rx + qz * rw,
+                qw * rw - qx * rx - qy * ry - qz * rz,
+            )
+            tx, ty, tz = sx * tx, sy * ty, sz * tz
+        # A number minus itself is zero, unless it is not finite.
+        finite = (lx - lx) + (ly - ly) + (lz - lz) + (tx - tx) + (ty - ty) + (tz - tz)
+        finite += (rx - rx) + (ry - ry) + (rz - rz) + (rw - rw)
+        if not (good and finite == 0.0):
+            seen_bits[row, 0] = UNSEEN_BITS  # looked at again next time, moved or not
             if bad < 0:
                 bad = row
             continue
@@ -41,26 +70,7 @@ def propagate_rows(
             for column in range(10):
                 seen[row, column] = local[row, column]
         posed[row] = version
-        if abs(norm2 - 1.0) > 1e-14:
-            scale = 1.0 / sqrt(norm2)
-            rx, ry, rz, rw = rx * scale, ry * scale, rz * scale, rw * scale
-        if above < 0:
-            pose[row, 0], pose[row, 1], pose[row, 2] = lx, ly, lz
-            pose[row, 3], pose[row, 4], pose[row, 5], pose[row, 6] = rx, ry, rz, rw
-            pose[row, 7], pose[row, 8], pose[row, 9] = tx, ty, tz
-            continue
-        qx, qy, qz, qw = pose[above, 3], pose[above, 4], pose[above, 5], pose[above, 6]
-        sx, sy, sz = pose[above, 7], pose[above, 8], pose[above, 9]
-        vx, vy, vz = sx * lx, sy * ly, sz * lz
-        ux = 2.0 * (qy * vz - qz * vy)
-        uy = 2.0 * (qz * vx - qx * vz)
-        uz = 2.0 * (qx * vy - qy * vx)
-        pose[row, 0] = pose[above, 0] + (vx + qw * ux + (qy * uz - qz * uy))
-        pose[row, 1] = pose[above, 1] + (vy + qw * uy + (qz * ux - qx * uz))
-        pose[row, 2] = pose[above, 2] + (vz + qw * uz + (qx * uy - qy * ux))
-        pose[row, 3] = qw * rx + qx * rw + qy * rz - qz * ry
-        pose[row, 4] = qw * ry - qx * rz + qy * rw + qz * rx
-        pose[row, 5] = qw * rz + qx * ry - qy * rx + qz * rw
-        pose[row, 6] = qw * rw - qx * rx - qy * ry - qz * rz
-        pose[row, 7], pose[row, 8], pose[row, 9] = sx * tx, sy * ty, sz * tz
+        pose[row, 0], pose[row, 1], pose[row, 2] = lx, ly, lz
+        pose[row, 3], pose[row, 4], pose[row, 5], pose[row, 6] = rx, ry, rz, rw
+        pose[row, 7], pose[row, 8], pose[row, 9] = tx, ty, tz
     return bad

@@ -41,13 +41,23 @@ def locate(world: World, rows: ArrayLike | None = None) -> Coordinates:
     """Coordinates of the given rows (default: all, parents before children), as of the last `propagate`."""
     origin = earth_of(world)
     ecef, lla = refresh(world)
-    chosen = settle_order(world) if rows is None else np.asarray(rows, np.intp)
+    chosen = settle_order(world) if rows is None else living_rows(world, rows)
     return Coordinates(
         ned=world.table.pose[chosen, 0:3],
         ecef=ecef[chosen],
         lla=lla[chosen],
         cartesian=ecef[chosen] - origin.ecef,
     )
+
+
+def living_rows(world: World, rows: ArrayLike) -> NDArray[np.intp]:
+    """The rows as an array; IndexError when one holds no entity."""
+    chosen = np.asarray(rows, np.intp)
+    held = (chosen >= 0) & (chosen < world.table.high)
+    held[held] = world.table.alive[chosen[held]]
+    if not held.all():
+        raise IndexError(f"row {int(chosen[~held][0])} holds no entity; world.rows(entities) gives good ones")
+    return chosen
 
 
 def refresh(world: World) -> tuple[Floats, Floats]:

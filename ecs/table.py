@@ -4,16 +4,19 @@ Columns are allocated once at full capacity and never move; the operating system
 first used, so an array handed out stays good however the world grows.
 """
 
-from collections import deque
+from collections import OrderedDict
+from operator import index
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from diorama.schemas.errors import StateError
 
 CAPACITY = 1 << 22
 ROW_BITS = 32
 ROW_MASK = (1 << ROW_BITS) - 1
+GENERATION_MASK = (1 << 31) - 1  # a handle fits in an int64
 IDENTITY = np.array((0, 0, 0, 0, 0, 0, 1, 1, 1, 1), np.float64)
 # What `seen` holds for a row whose pose must be computed afresh: a NaN no arithmetic produces.
 UNSEEN = np.array(0x7FF8_D10A_2A3A_0001, np.uint64).view(np.float64)
@@ -52,9 +55,8 @@ class Table:
     def __init__(self, capacity: int) -> None:
         self.capacity = capacity
         self.high = 0  # rows ever used
-        self.free: deque[int] = (
-            deque()
-        )  # oldest first, so that a stale view stays harmless as long as possible
+        # Oldest first, so that a stale view stays harmless as long as possible.
+        self.free: OrderedDict[int, None] = OrderedDict()
         self.local = np.zeros((capacity, 10))
         self.seen = np.zeros((capacity, 10))
         self.pose = np.zeros((capacity, 10))
@@ -72,57 +74,116 @@ class Table:
         self.velocity_seen = np.zeros((capacity, 6))
         self.velocity_moved = np.zeros(capacity, np.int64)
 
+    # -- handles -------------------------------------------------------------------------------------------------
+
+    def handle(self, row: int) -> int:
+        """The entity of a row."""
+        return int(row) | int(self.generation[row]) << ROW_BITS
+
+    def handles(self, rows: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
+        """The entities of many rows."""
+        handles: NDArray[np.int64] = rows.astype(np.int64)
+        handles |= self.generation[rows].astype(np.int64) << ROW_BITS
+        return handles
+
+    def holds(self, entity: int) -> bool:
+        """Whether a handle stands for a living row."""
+        entity = index(entity)  # numpy integers too, which would overflow below
+        row = entity & ROW_MASK
+        return row < self.high and bool(self.alive[row]) and int(self.generation[row]) == entity >> ROW_BITS
+
+    def row_of(self, entity: int) -> int:
+        """The row of a living entity."""
+        if not self.holds(entity):
+            raise _unknown(entity)
+        return index(entity) & ROW_MASK
+
+    def rows_of(self, entities: NDArray[np.int64]) -> NDArray[np.intp]:
+        """The rows of living entities."""
+        rows = entities & ROW_MASK
+        good = np.asarray((rows < self.high) & (entities >= 0))
+        good[good] = self.alive[rows[good]] & (self.generation[rows[good]] == entities[good] >> ROW_BITS)
+        if not good.all():
+            raise _unknown(int(entities[~good][0]))
+        return rows.astype(np.intp)
+
+    def living(self, *, moving: bool = False) -> NDArray[np.int64]:
+        """Every entity, ascending; with `moving` those that have a velocity."""
+        chosen = self.alive[: self.high]
+        if moving:
+            chosen = chosen & self.velocities.present[: self.high]
+        return np.sort(self.handles(np.flatnonzero(chosen)))
+
+    # -- rows ----------------------------------------------------------------------------------------------------
+
     def allocate(self) -> int:
         """A free row, marked alive; returns the entity handle."""
         if self.free:
-            row = self.free.popleft()
+            row, _ = self.free.popitem(last=False)
         else:
             row = self.high
             self._grow(row + 1)
         self.alive[row] = True
-        return row | int(self.generation[row]) << ROW_BITS
+        return self.handle(row)
 
     def allocate_many(self, count: int) -> NDArray[np.int64]:
         """`count` free rows at once, marked alive; returns entity handles."""
         reused = min(count, len(self.free))
         self._grow(self.high + count - reused)
         rows = np.empty(count, np.int64)
-        rows[:reused] = [self.free.popleft() for _ in range(reused)]
+        rows[:reused] = [self.free.popitem(last=False)[0] for _ in range(reused)]
         rows[reused:] = np.arange(self.high - count + reused, self.high)
         self.alive[rows] = True
-        return rows | self.generation[rows].astype(np.int64) << ROW_BITS
+        return self.handles(rows)
 
     def claim(self, entities: NDArray[np.int64]) -> None:
         """Make exactly these handles alive: how a replica keeps the rows of the world it mirrors."""
-        rows = entities & ROW_MASK
-        if len(rows) == 0:
+        if len(entities) == 0:
             return
-        top = int(rows.max()) + 1
-        taken = rows[self.alive[rows]] if top <= self.capacity else rows[:0]
+        rows = entities & ROW_MASK
+        if entities.min() < 0:
+            raise StateError(f"entity {int(entities.min())}: expected a handle, which is never negative")
+        high = max(self.high, int(rows.max()) + 1)
+        self._refuse_beyond(high)
+        ordered = np.sort(rows)
+        taken = np.append(rows[self.alive[rows]], ordered[1:][ordered[1:] == ordered[:-1]])
         if len(taken):
-            raise StateError(f"row {int(taken[0])} is in use already")
-        if top > self.high:
-            fresh = np.ones(top - self.high, np.bool_)
-            fresh[rows[rows >= self.high] - self.high] = False
-            gaps = np.nonzero(fresh)[0] + self.high
-            self._grow(top)
-            self.free.extend(gaps.tolist())
-        wanted = set(rows.tolist())
-        if any(row in wanted for row in self.free):
-            self.free = deque(row for row in self.free if row not in wanted)
+            raise StateError(f"entity {self.handle(int(taken[0]))}: its row is in use already")
+        self.free.update(dict.fromkeys(range(self.high, high)))
+        self.high = high
+        for row in rows.tolist():
+            del self.free[row]
         self.generation[rows] = entities >> ROW_BITS
         self.alive[rows] = True
+
+    def begin(
+        self, rows: int | NDArray[np.int64], poses: ArrayLike | None, *, version: int, epoch: int
+    ) -> None:
+        """Start the columns of new rows. Until the next propagation their world pose is the local one."""
+        self.local[rows] = self.pose[rows] = IDENTITY if poses is None else poses
+        self.seen[rows] = UNSEEN
+        self.posed[rows] = (
+            version + 1
+        )  # so that nobody takes the coordinates of a row's last tenant for its own
+        self.structured[rows] = epoch
 
     def release(self, row: int) -> None:
         """Give a row back; its generation rises, so old handles are dead."""
         self.alive[row] = False
-        self.generation[row] += 1
+        self.generation[row] = (int(self.generation[row]) + 1) & GENERATION_MASK
         self.velocities.present[row] = False
-        self.free.append(row)
+        self.free[row] = None
 
     def _grow(self, high: int) -> None:
+        self._refuse_beyond(high)
+        self.high = high
+
+    def _refuse_beyond(self, high: int) -> None:
         if high > self.capacity:
             raise StateError(
                 f"the world is full: {self.capacity} rows; make a larger one with World(capacity=...)"
             )
-        self.high = high
+
+
+def _unknown(entity: int) -> StateError:
+    return StateError(f"entity {entity} is not in this world; it may have been despawned")

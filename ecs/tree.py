@@ -9,14 +9,17 @@ Composition is position, rotation, scale as renderers do it: a child's position 
 scales multiply component-wise. `matrix_world` gives the exact product of 4x4 matrices, shear included.
 """
 
-from collections.abc import Callable
-from functools import cache
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
+from functools import cache, reduce
+from itertools import pairwise
+from math import inf
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from diorama.ecs import check
+from diorama.ecs.table import UNSEEN
 from diorama.geo import rotation
 from diorama.schemas.errors import StateError, missing_extra
 
@@ -24,8 +27,7 @@ if TYPE_CHECKING:
     from diorama.ecs.world import Entity, World
 
 Floats = NDArray[np.float64]
-# A quaternion whose squared norm is this close to one is taken as it is; any other is normalised first.
-UNIT_TOLERANCE = 1e-14
+Parts = Floats | Sequence[Any]  # a pose as ten numbers, or many as ten arrays
 
 
 def propagate(world: "World", *, fast: bool | None = None) -> None:
@@ -33,10 +35,10 @@ def propagate(world: "World", *, fast: bool | None = None) -> None:
 
     `fast` chooses the numba kernel (True) or numpy (False); the default takes numba when it is there. A row with a
     number that is not finite, or a zero quaternion, keeps its last good pose and raises StateError once all the
-    others are done.
+    others are done; so does a velocity that is not finite.
     """
     table = world.table
-    order = settle_order(world)
+    order = world.forest.order()
     world.version += 1
     kernel = None if fast is False else compiled_kernel()
     if fast and kernel is None:
@@ -47,9 +49,16 @@ def propagate(world: "World", *, fast: bool | None = None) -> None:
         bad = kernel(
             order, table.parent, table.local, table.seen, table.pose, table.moved, table.posed, world.version
         )
-    _stamp_velocities(world)
+    bad_velocity = _stamp_velocities(world)
     if bad >= 0:
         raise StateError(check.complaint(world.name(world.entity_at(bad)), table.local[bad]))
+    if bad_velocity >= 0:
+        name, values = (
+            world.name(world.entity_at(bad_velocity)),
+            table.velocities.block[bad_velocity].tolist(),
+        )
+        check.finite(name, "linear velocity", values[:3], 3)
+        check.finite(name, "angular velocity", values[3:], 3)
 
 
 @cache
@@ -64,124 +73,137 @@ def compiled_kernel() -> Callable[..., int] | None:
 
 
 def settle_order(world: "World") -> NDArray[np.int32]:
-    """All living rows, parents before children, level by level; rebuilt when the structure has changed."""
-    if world.ordered_epoch != world.epoch:
-        table = world.table
-        rows = np.flatnonzero(table.alive[: table.high]).astype(np.int32)
-        depth = _depths(table.parent[: table.high], rows)
-        ranked = np.argsort(depth, kind="stable")
-        world.order = rows[ranked]
-        world.levels = np.searchsorted(
-            depth[ranked], np.arange(depth.max() + 2 if len(depth) else 1)
-        ).tolist()
-        world.ordered_epoch = world.epoch
-    return world.order
-
-
-def _depths(parent: NDArray[np.int32], rows: NDArray[np.int32]) -> NDArray[np.int32]:
-    """How many parents each row has, by pointer doubling: log2(depth) rounds, whatever the shape of the tree."""
-    above = np.append(parent, -1)  # index -1 meets this sentinel
-    depth = (above >= 0).astype(np.int32)
-    while (above[rows] >= 0).any():
-        depth += depth[above]
-        above = above[above]
-    return depth[rows]
+    """All living rows, parents before children, level by level."""
+    return world.forest.order()
 
 
 def _propagate_levels(world: "World", order: NDArray[np.int32]) -> int:
     table = world.table
     version = world.version
-    if len(order) == 0:
-        return -1
-    local = table.local[order]
-    changed = (local.view(np.int64) != table.seen[order].view(np.int64)).any(axis=1)
-    good = check.sound(local)
+    changed = (table.local[order].view(np.int64) != table.seen[order].view(np.int64)).any(axis=1)
     bad = -1
-    if not good.all():
-        bad = int(order[np.argmin(good)])
-        changed &= good
-    moved = order[changed]
-    table.moved[moved] = version
-    table.seen[moved] = local[changed]
-    for start, stop in zip(world.levels[:-1], world.levels[1:], strict=True):
-        rows = order[start:stop]
-        dirty = changed[start:stop]
-        if start:  # every level but the roots
-            dirty = (dirty | (table.posed[table.parent[rows]] == version)) & good[start:stop]
-        if not dirty.all():
-            rows = rows[dirty]
-        if len(rows) == 0:
-            continue
-        child = table.local[rows].T.copy()
-        _normalise(child)
-        if start:
-            child = _compose(table.pose[table.parent[rows]].T.copy(), child)
-        table.pose[rows] = child.T
-        table.posed[rows] = version
+    levels = world.forest.levels
+    with np.errstate(all="ignore"):  # what overflows is found and named
+        for start, stop in pairwise(levels):
+            rows = order[start:stop]
+            dirty = changed[start:stop]
+            if start:  # every level but the roots
+                dirty = dirty | (table.posed[table.parent[rows]] == version)
+            chosen = np.flatnonzero(dirty)
+            if len(chosen) == 0:
+                continue
+            rows = rows[chosen]
+            local = table.local[rows]
+            child, good = _normalised(local.T)
+            if start:
+                child = _compose(table.pose[table.parent[rows]].T, child)
+            pose = np.stack(child, axis=1)
+            good &= np.isfinite(pose).all(axis=1)
+            moved = changed[start:stop][chosen]
+            if not good.all():
+                if bad < 0:
+                    bad = int(rows[np.argmin(good)])
+                table.seen[rows[~good]] = UNSEEN  # looked at again next time, moved or not
+                rows, local, pose, moved = rows[good], local[good], pose[good], moved[good]
+            table.pose[rows] = pose
+            table.posed[rows] = version
+            table.moved[rows[moved]] = version
+            table.seen[rows[moved]] = local[moved]
     return bad
 
 
-def _normalise(pose: Floats) -> None:
-    """Make the quaternions of (10, n) poses unit ones, leaving those alone that already are."""
-    x, y, z, w = pose[3:7]
+def _normalised(local: Parts) -> tuple[tuple[Any, ...], Any]:
+    """Poses (ten numbers or arrays) with unit quaternions, those that are left alone; and which could be normalised."""
+    px, py, pz, x, y, z, w, sx, sy, sz = local
     norm2 = x * x + y * y + z * z + w * w
-    off = np.abs(norm2 - 1.0) > UNIT_TOLERANCE
-    if off.any():
-        pose[3:7, off] *= 1.0 / np.sqrt(norm2[off])
+    good = (norm2 >= check.SMALLEST_NORM2) & (norm2 < inf)
+    scale = np.where(np.abs(norm2 - 1.0) > check.UNIT_TOLERANCE, 1.0 / np.sqrt(norm2), 1.0)
+    return (px, py, pz, x * scale, y * scale, z * scale, w * scale, sx, sy, sz), good
 
 
-def _compose(parent: Floats, child: Floats) -> Floats:
-    """(10, n) parent poses times child poses. The order of operations is that of the kernel, to the bit."""
+def _compose(parent: Parts, child: Parts) -> tuple[Any, ...]:
+    """Parent poses times child poses, ten numbers or arrays; the same operations as the kernel, in the same order."""
     px, py, pz, qx, qy, qz, qw, sx, sy, sz = parent
     lx, ly, lz, rx, ry, rz, rw, tx, ty, tz = child
-    out = np.empty_like(child)
     vx, vy, vz = sx * lx, sy * ly, sz * lz
     ux = 2.0 * (qy * vz - qz * vy)
     uy = 2.0 * (qz * vx - qx * vz)
     uz = 2.0 * (qx * vy - qy * vx)
-    out[0] = px + (vx + qw * ux + (qy * uz - qz * uy))
-    out[1] = py + (vy + qw * uy + (qz * ux - qx * uz))
-    out[2] = pz + (vz + qw * uz + (qx * uy - qy * ux))
-    out[3] = qw * rx + qx * rw + qy * rz - qz * ry
-    out[4] = qw * ry - qx * rz + qy * rw + qz * rx
-    out[5] = qw * rz + qx * ry - qy * rx + qz * rw
-    out[6] = qw * rw - qx * rx - qy * ry - qz * rz
-    out[7], out[8], out[9] = sx * tx, sy * ty, sz * tz
-    return out
+    return (
+        px + (vx + qw * ux + (qy * uz - qz * uy)),
+        py + (vy + qw * uy + (qz * ux - qx * uz)),
+        pz + (vz + qw * uz + (qx * uy - qy * ux)),
+        qw * rx + qx * rw + qy * rz - qz * ry,
+        qw * ry - qx * rz + qy * rw + qz * rx,
+        qw * rz + qx * ry - qy * rx + qz * rw,
+        qw * rw - qx * rx - qy * ry - qz * rz,
+        sx * tx,
+        sy * ty,
+        sz * tz,
+    )
 
 
-def _stamp_velocities(world: "World") -> None:
-    """Note which velocities changed, by bits, as for poses."""
+def _stamp_velocities(world: "World") -> int:
+    """Note which velocities changed, by bits, as for poses; returns the first row that is not finite, or -1."""
     table = world.table
     rows = np.flatnonzero(table.velocities.present[: table.high])
-    if len(rows):
-        block = table.velocities.block[rows]
-        changed = (block.view(np.int64) != table.velocity_seen[rows].view(np.int64)).any(axis=1)
-        table.velocity_seen[rows[changed]] = block[changed]
-        table.velocity_moved[rows[changed]] = world.version
+    if len(rows) == 0:
+        return -1
+    block = table.velocities.block[rows]
+    changed = (block.view(np.int64) != table.velocity_seen[rows].view(np.int64)).any(axis=1)
+    rows, block = rows[changed], block[changed]
+    good = np.isfinite(block).all(axis=1)
+    table.velocity_seen[rows[good]] = block[good]
+    table.velocity_moved[rows[good]] = world.version
+    return -1 if good.all() else int(rows[np.argmin(good)])
 
 
-def local_from_world(world: "World", row: int, parent_row: int) -> Floats:
-    """The local pose (10 numbers) under another parent that leaves the row's world pose as it is."""
-    propagate(world)
-    pose = world.table.pose[row]
-    if parent_row < 0:
-        return np.array(pose)
-    parent = world.table.pose[parent_row]
-    if not parent[7:10].all():
-        name = world.name(world.entity_at(parent_row))
-        raise StateError(
-            f"entity {name!r}: a scale of zero has no inverse, so a child cannot keep its world pose"
-        )
-    inverse = rotation.conjugate(parent[3:7])
-    place = rotation.rotate(inverse, pose[0:3] - parent[0:3]) / parent[7:10]
-    return np.concatenate([place, rotation.multiply(inverse, pose[3:7]), pose[7:10] / parent[7:10]])
+def _pose_now(world: "World", row: int) -> Floats:
+    """The world pose (10,) of a row from the local poses as they are now, propagated or not."""
+    above = [row]
+    while (row := int(world.table.parent[row])) >= 0:
+        above.append(row)
+    poses: list[Parts] = [_sound_local(world, each) for each in reversed(above)]
+    return np.array(reduce(_compose, poses))
+
+
+def _sound_local(world: "World", row: int) -> list[float]:
+    """The local pose of a row with a unit quaternion, as ten floats; raises when it has none."""
+    local = world.table.local[row]
+    check.bad_row([world.name(world.entity_at(row))], local[None])
+    return [float(value) for value in _normalised(local)[0]]
+
+
+def local_from_world(world: "World", rows: Sequence[int], parent_row: int) -> Floats:
+    """(n, 10) local poses under another parent that leave siblings where they are in the world now."""
+    if not rows:
+        return np.empty((0, 10))
+    table = world.table
+    names = [world.name(world.entity_at(row)) for row in rows]
+    check.bad_row(names, table.local[rows])
+    child, _ = _normalised(table.local[rows].T)
+    above = int(table.parent[rows[0]])
+    with np.errstate(all="ignore"):
+        poses = np.stack(child if above < 0 else _compose(_pose_now(world, above), child), axis=1)
+    if parent_row >= 0:
+        parent = _pose_now(world, parent_row)
+        if not parent[7:10].all():
+            name = world.name(world.entity_at(parent_row))
+            raise StateError(
+                f"entity {name!r}: a scale of zero has no inverse, so a child cannot keep its world pose"
+            )
+        inverse = rotation.conjugate(parent[3:7])
+        with np.errstate(all="ignore"):
+            poses[:, 0:3] = rotation.rotate(inverse, poses[:, 0:3] - parent[0:3]) / parent[7:10]
+            poses[:, 3:7] = rotation.multiply(inverse, poses[:, 3:7])
+            poses[:, 7:10] /= parent[7:10]
+    check.bad_row(names, poses)
+    return poses
 
 
 def matrix_local(world: "World", entity: "Entity") -> Floats:
     """The 4x4 matrix of the entity's local pose: parent_from_entity, column vectors."""
-    pose = world.table.local[world.row(entity)].copy()
-    _normalise(pose[:, None])
+    pose = np.array(_sound_local(world, world.row(entity)))
     matrix = np.eye(4)
     matrix[:3, :3] = rotation.matrix_from_quaternion(pose[3:7]) * pose[7:10]
     matrix[:3, 3] = pose[0:3]

@@ -2,28 +2,32 @@
 functions of a world. A world belongs to one thread.
 """
 
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Literal, TypeVar, cast
 
+import msgspec
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from diorama.ecs import check
 from diorama.ecs.components import (
     GROUPS,
+    Groups,
     Transform,
     Velocity,
     component_from_json,
     group_of,
     json_from_component,
 )
+from diorama.ecs.forest import Forest
+from diorama.ecs.names import Names
 from diorama.ecs.store import Store
-from diorama.ecs.table import CAPACITY, IDENTITY, ROW_MASK, UNSEEN, Columns, Table, Velocities
+from diorama.ecs.table import CAPACITY, ROW_MASK, UNSEEN, Columns, Table, Velocities
+from diorama.ecs.tree import local_from_world
 from diorama.geo import Origin
-from diorama.schemas.errors import StateError, did_you_mean
+from diorama.schemas.errors import StateError
 
 Entity = int
 Rows = NDArray[np.intp]
@@ -31,41 +35,25 @@ T = TypeVar("T")
 REMOVALS_KEPT = 100_000
 
 
-@dataclass(frozen=True, slots=True)
-class Groups:
-    """Component groups nobody has registered, kept as the JSON they came as."""
-
-    values: Mapping[str, Any]
-
-
 class World:
     """Entities, their tree, their columns, their components, and resources of the whole scene."""
 
     def __init__(self, origin: Origin | None = None, *, capacity: int = CAPACITY) -> None:
         self.table = Table(capacity)
+        self.forest = Forest(self.table)
         self.epoch = 0  # structural changes so far
         self.version = 0  # propagations so far
         self.removals: deque[tuple[int, Entity, str]] = deque(maxlen=REMOVALS_KEPT)
         self.resource_epochs: dict[str, int] = {}
-        self.ordered_epoch = -1  # the epoch `order` was built for
-        self.order: NDArray[np.int32] = np.empty(0, np.int32)
-        self.levels: list[int] = []
-        self._store = Store()
-        self._entity_by_name: dict[str, Entity] = {}
-        self._entity_by_key: dict[str, Entity] = {}
-        self._names: list[str] = []
-        self._keys: list[str] = []
-        self._assets: list[str] = []
-        self._children: dict[int, dict[int, None]] = {}
-        self._resources: dict[str, Any] = {}
-        self._next_key = 0
-        self._origin = origin
         self.origin_epoch = 0
+        self._origin = origin
+        self._resources: dict[str, Any] = {}
+        self._names = Names()
+        self._store = Store()
         self.transforms = Columns(self.table.local)
-        poses = self.table.pose.view()
-        poses.flags.writeable = False
-        self._poses = poses
-        self.poses = Columns(poses)
+        self._poses = self.table.pose.view()
+        self._poses.flags.writeable = False
+        self.poses = Columns(self._poses)
 
     # -- making and unmaking -------------------------------------------------------------------------------------
 
@@ -78,18 +66,24 @@ class World:
         position: ArrayLike | None = None,
         orientation: ArrayLike | None = None,
         scale: ArrayLike | None = None,
-        key: str = "",
+        key: str | None = None,
     ) -> Entity:
         """Make one entity. Without a name it is called by its key; without a key it gets the next `entity_<n>`."""
-        row_values = check.pose_row(name or key, position, orientation, scale)
-        parent_row = -1 if parent is None else self.row(parent)
-        key = key or self._fresh_key()
+        names = self._names
+        next_key = names.next_key
+        if not key:
+            (key,), next_key = names.fresh_keys(1)
         name = name or key
-        self._refuse_taken(name, key)
-        for value in components:
-            self._refuse_unstorable(name, value)
+        names.refuse_taken(name, key)
+        pose = check.pose_row(name, position, orientation, scale)
+        parent_row = -1 if parent is None else self.row(parent)
+        check.storable(name, components)
         entity = self.table.allocate()
-        self._settle(entity, key, name, asset, parent_row, row_values)
+        row = entity & ROW_MASK
+        names.add(entity, row, name, key, asset)
+        names.next_key = next_key
+        self.forest.add(row, parent_row)
+        self._begin(row, pose)
         if components:
             self._assign(entity, components)
         return entity
@@ -105,51 +99,57 @@ class World:
         orientation: ArrayLike | None = None,
         scale: ArrayLike | None = None,
         keys: Sequence[str] | None = None,
-        entities: NDArray[np.int64] | None = None,
+        entities: ArrayLike | None = None,
     ) -> NDArray[np.int64]:
         """Make many entities at once; `components` are shared by all of them.
 
         `names` may be a count. `parents` are indices into this very batch, -1 for a child of `under` (or a root).
         `entities` asks for exactly these handles, as a replica does.
         """
-        count = names if isinstance(names, int) else len(names)
-        keys = [self._fresh_key() for _ in range(count)] if keys is None else list(keys)
-        names = (
-            keys if isinstance(names, int) else [name or key for name, key in zip(names, keys, strict=True)]
-        )
-        self._refuse_taken_many(names, keys)
-        values = check.pose_rows(names, position, orientation, scale)
-        parent_index = check.batch_parents(names, parents)
+        given = [""] * int(names) if isinstance(names, int | np.integer) else names
+        count = len(given)
+        next_key = self._names.next_key
+        if keys is None:
+            taken = set(given)  # a key that serves as a name must not be another's name
+            keys, next_key = self._names.fresh_keys(count, taken if "" in taken else ())
+        check.length("keys", keys, count)
+        called = [name or key for name, key in zip(given, keys, strict=True)]
+        self._names.refuse_taken_many(called, keys)
+        assets = [asset] * count if isinstance(asset, str) else asset
+        check.length("asset", assets, count)
+        poses = check.pose_rows(called, position, orientation, scale)
+        parent_index = check.batch_parents(called, parents)
         under_row = -1 if under is None else self.row(under)
-        for value in components:
-            self._refuse_unstorable(f"{count} entities", value)
+        check.storable(f"each of {count}", components)
         if entities is None:
-            entities = self.table.allocate_many(count)
+            handles = self.table.allocate_many(count)
         else:
-            self.table.claim(entities)
-        rows = entities & ROW_MASK
-        parent_rows = np.where(parent_index < 0, under_row, rows[parent_index] if count else under_row)
-        self._settle_many(entities, keys, names, asset, parent_rows, values)
+            handles = np.array(entities, np.int64)
+            check.length("entities", handles, count)
+            self.table.claim(handles)
+        rows = handles & ROW_MASK
+        self._names.add_many(handles, rows, called, keys, assets)
+        self._names.next_key = next_key
+        self.forest.add_many(rows, np.where(parent_index < 0, under_row, rows[parent_index]))
+        self._begin(rows, poses)
         if components:
-            for entity in entities.tolist():
+            for entity in handles.tolist():
                 self._assign(entity, components)
-        return entities
+        return handles
 
     def despawn(self, entity: Entity, children: Literal["despawn", "grandparent"] = "despawn") -> None:
         """Take an entity away, with all below it, or handing its children, where they are, to its parent."""
         row = self.row(entity)
         if children == "grandparent":
-            for child in self.children(entity):
-                self.reparent(child, self.parent(entity), keep="world")
+            self._hang(self.forest.children(row), int(self.table.parent[row]), keep="world")
+        elif children != "despawn":
+            raise ValueError(f"children: expected 'despawn' or 'grandparent', got {children!r}")
         self.epoch += 1
-        above = self._children.get(int(self.table.parent[row]))
-        if above is not None:
-            above.pop(row, None)
-        pending = [row]
-        for found in pending:
-            pending.extend(self._children.pop(found, ()))
-        for gone in reversed(pending):
-            self._bury(gone)
+        for gone in reversed(self.forest.cut(row)):
+            buried = self.entity_at(gone)
+            self._store.discard(buried)
+            self.removals.append((self.epoch, buried, self._names.drop(gone)))
+            self.table.release(gone)
 
     def reparent(
         self, entity: Entity, parent: Entity | None, keep: Literal["local", "world"] = "local"
@@ -157,90 +157,66 @@ class World:
         """Hang an entity under another (or make it a root), keeping its local or its world pose."""
         row = self.row(entity)
         parent_row = -1 if parent is None else self.row(parent)
-        self._refuse_cycle(row, parent_row)
-        if keep == "world":
-            from diorama.ecs.tree import local_from_world  # the tree needs the World type
-
-            self.table.local[row] = local_from_world(self, row, parent_row)
-        elif keep != "local":
-            raise ValueError(f"keep: expected 'local' or 'world', got {keep!r}")
-        self._hang(row, parent_row)
-        self.touch(entity)
-        self.table.seen[row] = UNSEEN
+        if parent_row >= 0 and self.forest.is_below(parent_row, row):
+            raise StateError(
+                f"entity {self._names.names[row]!r}: {self._names.names[parent_row]!r} hangs below it already; "
+                "a parent must not be the entity itself or one of its descendants"
+            )
+        self._hang([row], parent_row, keep)
 
     # -- identity ------------------------------------------------------------------------------------------------
 
     def __len__(self) -> int:
-        return len(self._entity_by_key)
+        return len(self._names.by_key)
 
     def __contains__(self, entity: object) -> bool:
-        return isinstance(entity, int) and self.alive(entity)
+        return isinstance(entity, int | np.integer) and self.alive(int(entity))
 
     def alive(self, entity: Entity) -> bool:
         """Whether the handle still stands for an entity."""
-        row = entity & ROW_MASK
-        table = self.table
-        return 0 <= row < table.high and bool(table.alive[row]) and int(table.generation[row]) == entity >> 32
+        return self.table.holds(entity)
 
     def row(self, entity: Entity) -> int:
         """The row of an entity in every column, good for its whole life."""
-        if not self.alive(entity):
-            raise StateError(f"entity {entity} is not in this world; it may have been despawned")
-        return int(entity) & ROW_MASK
+        return self.table.row_of(entity)
 
     def rows(self, entities: ArrayLike) -> Rows:
         """The rows of many entities."""
-        handles = np.asarray(entities, np.int64)
-        rows = handles & ROW_MASK
-        table = self.table
-        good = (rows < table.high) & (handles >= 0)
-        good[good] = table.alive[rows[good]] & (table.generation[rows[good]] == handles[good] >> 32)
-        if not good.all():
-            raise StateError(
-                f"entity {int(handles[~good][0])} is not in this world; it may have been despawned"
-            )
-        return rows.astype(np.intp)
+        return self.table.rows_of(np.asarray(entities, np.int64))
 
     @property
     def entities(self) -> NDArray[np.int64]:
         """Every entity, parents before children."""
-        from diorama.ecs.tree import settle_order  # the tree needs the World type
-
-        rows = settle_order(self).astype(np.int64)
-        return rows | self.table.generation[rows].astype(np.int64) << 32
+        return self.table.handles(self.forest.order())
 
     def entity_at(self, row: int) -> Entity:
         """The living entity of a row."""
-        return int(row) | int(self.table.generation[row]) << 32
+        return self.table.handle(row)
 
     def find(self, name: str) -> Entity:
         """The entity of that name."""
-        try:
-            return self._entity_by_name[name]
-        except KeyError:
-            hint = did_you_mean(name, self._entity_by_name)
-            raise StateError(f"no entity is named {name!r}{hint}") from None
+        return self._names.find(name)
 
     def find_key(self, key: str) -> Entity | None:
         """The entity of that document id, or None."""
-        return self._entity_by_key.get(key)
+        return self._names.by_key.get(key)
 
     @property
     def names(self) -> Mapping[str, Entity]:
         """Every entity by name."""
-        return MappingProxyType(self._entity_by_name)
+        return MappingProxyType(self._names.by_name)
 
     def name(self, entity: Entity) -> str:
         """The unique name of an entity."""
-        return self._names[self.row(entity)]
+        return self._names.names[self.row(entity)]
 
     def key(self, entity: Entity) -> str:
         """The id of an entity in documents, such as `entity_0`."""
-        return self._keys[self.row(entity)]
+        return self._names.keys[self.row(entity)]
 
     def asset(self, entity: Entity) -> str:
         """The path of the entity's 3-D asset, or nothing."""
-        return self._assets[self.row(entity)]
+        return self._names.assets[self.row(entity)]
 
     def parent(self, entity: Entity) -> Entity | None:
         """The entity it hangs under, or None for a root."""
@@ -249,21 +225,21 @@ class World:
 
     def children(self, entity: Entity) -> list[Entity]:
         """The entities right below, in the order they came."""
-        return [self.entity_at(row) for row in self._children.get(self.row(entity), ())]
+        return [self.entity_at(row) for row in self.forest.children(self.row(entity))]
 
     def rename(self, entity: Entity, name: str) -> None:
         """Give an entity another unique name."""
         row = self.row(entity)
-        if name != self._names[row]:
-            self._refuse_taken(name, "")
-            del self._entity_by_name[self._names[row]]
-            self._names[row] = name
-            self._entity_by_name[name] = entity
+        if not name:
+            raise StateError(f"entity {self._names.names[row]!r}: expected another name, got none")
+        if name != self._names.names[row]:
+            self._names.refuse_taken(name, "")
+            self._names.rename(row, name)
             self.touch(entity)
 
     def set_asset(self, entity: Entity, asset: str) -> None:
         """Give an entity another 3-D asset."""
-        self._assets[self.row(entity)] = asset
+        self._names.assets[self.row(entity)] = asset
         self.touch(entity)
 
     # -- components ----------------------------------------------------------------------------------------------
@@ -291,10 +267,8 @@ class World:
 
     def set(self, entity: Entity, *values: object) -> None:
         """Give an entity components, each replacing the one of its type."""
-        name = self.name(entity)
-        for value in values:
-            self._refuse_unstorable(name, value)
-        self._assign(entity, values)
+        check.storable(self.name(entity), values)
+        self._assign(int(entity), values)
 
     def remove(self, entity: Entity, cls: type) -> None:
         """Take a component away."""
@@ -308,21 +282,25 @@ class World:
         self.touch(entity)
 
     def query(self, *types: type) -> list[tuple[Any, ...]]:
-        """Every (entity, component, ...) that has all the types, by ascending entity."""
+        """Every (entity, component, ...) that has all the types, by ascending entity, as it is now."""
         cold = [cls for cls in types if cls not in (Transform, Velocity)]
+        moving = Velocity in types
+        found: Iterable[tuple[Entity, Sequence[Any]]]
         if cold:
-            found = {
-                entity: dict(zip(cold, values, strict=True)) for entity, values in self._store.query(*cold)
-            }
+            found = self._store.query(*cold)
+            if moving:
+                present = self.table.velocities.present
+                found = [pair for pair in found if present[pair[0] & ROW_MASK]]
         else:
-            found = {entity: {} for entity in sorted(self._entity_by_key.values())}
-        if Velocity in types:
-            present = self.table.velocities.present
-            found = {entity: values for entity, values in found.items() if present[entity & ROW_MASK]}
-        return [
-            (entity, *(values[cls] if cls in values else self.get(entity, cls) for cls in types))
-            for entity, values in found.items()
-        ]
+            found = [(entity, ()) for entity in self.table.living(moving=moving).tolist()]
+        if len(cold) == len(types):
+            return [(entity, *values) for entity, values in found]
+        answer = []
+        for entity, values in found:
+            carried = dict(zip(cold, values, strict=True))
+            parts = (carried[cls] if cls in carried else self.get(entity, cls) for cls in types)
+            answer.append((entity, *parts))
+        return answer
 
     @property
     def velocities(self) -> Velocities:
@@ -331,6 +309,7 @@ class World:
 
     def groups(self, entity: Entity) -> dict[str, Any]:
         """Every cold component of an entity as JSON, by group: the registered ones and those kept raw."""
+        self.row(entity)
         found: dict[str, Any] = {}
         for value in self._store.all_of(entity):
             if isinstance(value, Groups):
@@ -341,27 +320,36 @@ class World:
 
     def set_group(self, entity: Entity, group: str, value: Any) -> None:
         """Give an entity a component from JSON: typed when the group is registered, kept as it is otherwise."""
+        name = self.name(entity)
         if group in GROUPS:
-            self.set(entity, component_from_json(group, value))
-            return
-        raw = self._store.try_get(entity, Groups)
-        self.row(entity)
-        self._store.add(entity, [Groups({**(raw.values if raw else {}), group: value})])
-        self.touch(entity)
+            try:
+                typed = component_from_json(group, value)
+            except msgspec.ValidationError as problem:
+                raise StateError(f"entity {name!r}: {group}: {problem}") from None
+            self.set(entity, typed)
+        else:
+            raw = self._store.try_get(entity, Groups)
+            self._assign(int(entity), [Groups({**(raw.values if raw else {}), group: value})])
 
     def remove_group(self, entity: Entity, group: str) -> None:
         """Take the component of a group away."""
         if group in GROUPS:
             self.remove(entity, GROUPS[group])
             return
-        raw = self.get(entity, Groups).values
-        self._store.add(entity, [Groups({name: value for name, value in raw.items() if name != group})])
-        self.touch(entity)
+        raw = self.try_get(entity, Groups)
+        if raw is None or group not in raw.values:
+            raise StateError(f"entity {self.name(entity)!r} has no group {group!r}")
+        left = {name: value for name, value in raw.values.items() if name != group}
+        if left:
+            self._assign(int(entity), [Groups(left)])
+        else:
+            self.remove(entity, Groups)
 
     def touch(self, entity: Entity) -> None:
         """Note that an entity's structure changed, so that whoever follows this world is told."""
+        row = self.row(entity)
         self.epoch += 1
-        self.table.structured[entity & ROW_MASK] = self.epoch
+        self.table.structured[row] = self.epoch
 
     # -- the whole scene -----------------------------------------------------------------------------------------
 
@@ -398,44 +386,9 @@ class World:
 
     # -- inside --------------------------------------------------------------------------------------------------
 
-    def _fresh_key(self) -> str:
-        while (key := f"entity_{self._next_key}") in self._entity_by_key or key in self._entity_by_name:
-            self._next_key += 1
-        self._next_key += 1
-        return key
-
-    def _refuse_taken(self, name: str, key: str) -> None:
-        if name in self._entity_by_name:
-            raise StateError(f"entity {name!r}: the name is taken; names are unique in a world")
-        if key in self._entity_by_key:
-            raise StateError(f"entity {name!r}: the key {key!r} is taken; keys are unique in a world")
-
-    def _refuse_taken_many(self, names: Sequence[str], keys: Sequence[str]) -> None:
-        for kind, new, known in (("name", names, self._entity_by_name), ("key", keys, self._entity_by_key)):
-            unique = set(new)
-            taken = unique & known.keys()
-            if taken or len(unique) < len(new):
-                wrong = min(taken) if taken else Counter(new).most_common(1)[0][0]
-                raise StateError(f"entity {wrong!r}: the {kind} is taken; {kind}s are unique in a world")
-
-    def _refuse_unstorable(self, name: str, value: object) -> None:
-        if isinstance(value, Transform):
-            check.pose_row(name, value.position, value.orientation, value.scale)
-        elif isinstance(value, Velocity):
-            check.finite(name, "linear velocity", value.linear, 3)
-            check.finite(name, "angular velocity", value.angular, 3)
-        elif not isinstance(value, Groups):
-            group_of(type(value))
-
-    def _refuse_cycle(self, row: int, parent_row: int) -> None:
-        above = parent_row
-        while above >= 0:
-            if above == row:
-                raise StateError(
-                    f"entity {self._names[row]!r}: {self._names[parent_row]!r} hangs below it already; "
-                    "a parent must not be the entity itself or one of its descendants"
-                )
-            above = int(self.table.parent[above])
+    def _begin(self, rows: int | NDArray[np.int64], poses: ArrayLike | None) -> None:
+        self.epoch += 1
+        self.table.begin(rows, poses, version=self.version, epoch=self.epoch)
 
     def _assign(self, entity: Entity, values: Iterable[object]) -> None:
         row = entity & ROW_MASK
@@ -456,69 +409,13 @@ class World:
             self._store.add(entity, cold)
             self.touch(entity)
 
-    def _hang(self, row: int, parent_row: int) -> None:
-        above = self._children.get(int(self.table.parent[row]))
-        if above is not None:
-            above.pop(row, None)
-        self.table.parent[row] = parent_row
-        if parent_row >= 0:
-            self._children.setdefault(parent_row, {})[row] = None
-
-    def _settle(
-        self, entity: Entity, key: str, name: str, asset: str, parent_row: int, values: Sequence[float] | None
-    ) -> None:
-        table = self.table
-        row = entity & ROW_MASK
-        table.local[row] = IDENTITY if values is None else values
-        table.seen[row] = UNSEEN
-        table.parent[row] = parent_row
-        if parent_row >= 0:
-            self._children.setdefault(parent_row, {})[row] = None
-        if row < len(self._names):
-            self._names[row], self._keys[row], self._assets[row] = name, key, asset
-        else:
-            self._names.append(name)
-            self._keys.append(key)
-            self._assets.append(asset)
-        self._entity_by_name[name] = self._entity_by_key[key] = entity
-        self.epoch += 1
-        table.structured[row] = self.epoch
-
-    def _settle_many(
-        self,
-        entities: NDArray[np.int64],
-        keys: Sequence[str],
-        names: Sequence[str],
-        asset: str | Sequence[str],
-        parent_rows: NDArray[np.int64],
-        values: NDArray[np.float64] | None,
-    ) -> None:
-        table = self.table
-        rows = entities & ROW_MASK
-        table.local[rows] = IDENTITY if values is None else values
-        table.seen[rows] = UNSEEN
-        table.parent[rows] = parent_rows
-        assets = [asset] * len(rows) if isinstance(asset, str) else list(asset)
-        for column, new in ((self._names, names), (self._keys, keys), (self._assets, assets)):
-            column.extend([""] * (table.high - len(column)))
-            if len(rows) and rows[-1] - rows[0] + 1 == len(rows) and (np.diff(rows) == 1).all():
-                column[int(rows[0]) : int(rows[-1]) + 1] = new
-            else:
-                for row, item in zip(rows.tolist(), new, strict=True):
-                    column[row] = item
-        handles = entities.tolist()
-        self._entity_by_name.update(zip(names, handles, strict=True))
-        self._entity_by_key.update(zip(keys, handles, strict=True))
-        hung = np.nonzero(parent_rows >= 0)[0]
-        for parent_row, row in zip(parent_rows[hung].tolist(), rows[hung].tolist(), strict=True):
-            self._children.setdefault(parent_row, {})[row] = None
-        self.epoch += 1
-        table.structured[rows] = self.epoch
-
-    def _bury(self, row: int) -> None:
-        entity = self.entity_at(row)
-        self._store.discard(entity)
-        key = self._keys[row]
-        del self._entity_by_name[self._names[row]], self._entity_by_key[key]
-        self.removals.append((self.epoch, entity, key))
-        self.table.release(row)
+    def _hang(self, rows: list[int], parent_row: int, keep: Literal["local", "world"]) -> None:
+        """Hang siblings somewhere else."""
+        if keep == "world":
+            self.table.local[rows] = local_from_world(self, rows, parent_row)
+        elif keep != "local":
+            raise ValueError(f"keep: expected 'local' or 'world', got {keep!r}")
+        for row in rows:
+            self.forest.move(row, parent_row)
+            self.touch(self.entity_at(row))
+            self.table.seen[row] = UNSEEN

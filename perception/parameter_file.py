@@ -63,18 +63,17 @@ def read_parameters(path: str | Path, properties: Properties | None = None) -> P
             lines[name] = key_node.start_mark.line + 1
             yield from flatten(value_node, name)
 
-    content = Path(path).read_bytes()
+    loader = yaml.SafeLoader(Path(path).read_text(encoding="utf-8"))
     try:
-        loader = yaml.SafeLoader(content)
         root = loader.get_single_node()
         flat = dict(flatten(root, "")) if root is not None else {}
-    except (yaml.YAMLError, RecursionError) as error:
-        mark = getattr(error, "problem_mark", None)
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark
         line, column = (mark.line + 1, mark.column + 1) if mark else (None, None)
-        reason = " ".join(str(getattr(error, "problem", None) or error).split())
-        raise SceneError(
-            Problem(f"is not YAML: {reason}", file=str(path), line=line, column=column)
-        ) from None
+        problem = Problem(f"is not YAML: {error.problem}", file=str(path), line=line, column=column)
+        raise SceneError(problem) from None
+    finally:
+        loader.dispose()
     lines = {_without_node(name): line for name, line in lines.items()}
     return _parameters(flat, properties, file=str(path), lines=lines, problems=doubled)
 
@@ -83,11 +82,11 @@ def parameters_from_dict(document: Mapping[str, Any], properties: Properties | N
     """Take the parameters of both topics from a dict: keys nested or dotted, with or without ROS wrapping."""
 
     def flatten(value: Any, prefix: str) -> Iterator[tuple[str, Any]]:
-        if isinstance(value, Mapping) and value:
+        if isinstance(value, Mapping):
             for key, inner in value.items():
                 yield from flatten(inner, f"{prefix}.{key}" if prefix else str(key))
-        elif prefix:
-            yield prefix, None if isinstance(value, Mapping) else value
+        else:
+            yield prefix, value
 
     return _parameters(dict(flatten(document, "")), properties, file="", lines={}, problems=[])
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
-from diorama.ecs import Transform, World, matrix_world, propagate
+from diorama.ecs import Transform, Velocity, World, matrix_world, propagate
 from diorama.schemas.errors import StateError
 from diorama.tests.ecs.strategies import forests
 
@@ -197,3 +197,82 @@ def test_zero_scale_flattens_all_below(fast: bool) -> None:
 def test_an_empty_world_propagates() -> None:
     for fast in (False, True):
         propagate(World(), fast=fast)
+
+
+@pytest.mark.parametrize("fast", PATHS)
+def test_an_overflow_on_the_way_down_is_named_every_time_until_it_is_mended(fast: bool) -> None:
+    world = World()
+    root = world.spawn("root")
+    leaf = world.spawn("leaf", parent=root, position=(1, 2, 3), scale=(1e200, 1, 1))
+    propagate(world, fast=fast)
+    world.transforms.scale[world.row(root)] = (1e200, 2, 2)
+
+    for _ in range(3):
+        with pytest.raises(StateError, match="entity 'leaf': its world pose is too large"):
+            propagate(world, fast=fast)
+        assert world.get(leaf, Transform).world_position.tolist() == [1, 2, 3]
+        assert world.get(root, Transform).world_scale.tolist() == [1e200, 2, 2]
+
+    world.transforms.scale[world.row(root)] = 2.0
+    propagate(world, fast=fast)
+    assert world.get(leaf, Transform).world_position.tolist() == [2, 4, 6]
+
+
+@pytest.mark.parametrize("fast", PATHS)
+def test_a_velocity_that_is_not_finite_is_named_every_time_and_not_stamped(fast: bool) -> None:
+    world = World()
+    world.insert(["a", "b"], Velocity((1, 0, 0)))
+    propagate(world, fast=fast)
+    stamp = world.table.velocity_moved[1]
+    for column, message in (("linear", "linear velocity"), ("angular", "angular velocity")):
+        getattr(world.velocities, column)[1, 2] = np.nan
+        for _ in range(2):
+            with pytest.raises(StateError, match=f"entity 'b': {message}: expected three finite numbers"):
+                propagate(world, fast=fast)
+        getattr(world.velocities, column)[1, 2] = 0.0
+    assert world.table.velocity_moved[1] == stamp
+    world.velocities.linear[1, 2] = np.nan
+    world.remove(world.find("b"), Velocity)
+    propagate(world, fast=fast)
+
+
+@pytest.mark.parametrize("fast", PATHS)
+@pytest.mark.parametrize("size", [1e-144, 1e-20, 3.0, 1e150])
+def test_quaternions_of_any_length_that_can_be_normalised_are(fast: bool, size: float) -> None:
+    world = World()
+    world.spawn("a", orientation=(0.6 * size, 0, 0, 0.8 * size))
+    child = world.spawn("b", parent=world.find("a"), orientation=(0, 0, size, 0))
+    propagate(world, fast=fast)
+    np.testing.assert_allclose(
+        world.get(child, Transform).world_orientation, [0, -0.6, 0.8, 0], rtol=0, atol=1e-15
+    )
+
+
+def test_a_quaternion_with_too_few_bits_left_is_refused() -> None:
+    """Its squared norm is a denormal number: normalising it would give a rotation that is off by percents."""
+    world = World()
+    for attempt in (
+        lambda: world.spawn("a", orientation=(3e-162, 4e-162, 0, 0)),
+        lambda: world.insert(["a"], orientation=[(3e-162, 4e-162, 0, 0)]),
+    ):
+        with pytest.raises(StateError, match="entity 'a': orientation: expected a quaternion that can be"):
+            attempt()
+
+
+def test_a_new_entity_is_where_it_was_put_until_the_first_propagation() -> None:
+    world = World(capacity=1)
+    old = world.spawn("old", position=(9, 9, 9))
+    propagate(world)
+    world.despawn(old)
+    new = world.get(world.spawn("new", position=(1, 2, 3)), Transform)
+    assert new.world_position.tolist() == [1, 2, 3]
+    assert new.world_orientation.tolist() == [0, 0, 0, 1]
+
+
+def test_a_matrix_of_a_bad_pose_is_refused() -> None:
+    world = World()
+    a = world.spawn("a")
+    b = world.spawn("b", parent=a)
+    world.get(a, Transform).orientation[:] = 0.0
+    with pytest.raises(StateError, match="entity 'a': orientation: expected a quaternion"):
+        matrix_world(world, b)

@@ -2,6 +2,7 @@
 
 import gc
 import random
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -190,6 +191,145 @@ def test_what_a_world_refuses_changes_nothing() -> None:
             attempt()
         assert world.epoch == epoch, message
         assert len(world) == 2, message
+
+
+@pytest.mark.parametrize(
+    ("message", "arguments"),
+    [
+        ("keys: expected one for each of 2 entities, got 1", {"keys": ["k"]}),
+        ("s: expected one for each entity, got an empty one", {"keys": ["k", ""]}),
+        ("asset: expected one for each of 2 entities, got 3", {"asset": ["x", "y", "z"]}),
+        ("entities: expected one for each of 2 entities, got 3", {"entities": [0, 1, 2]}),
+        ("parents: expected whole numbers, got float64", {"parents": [-1.0, 0.5]}),
+        ("position: expected numbers: could not convert", {"position": [["a", "b", "c"]] * 2}),
+        ("scale: expected numbers: .*inhomogeneous", {"scale": [[1, 2, 3], [1]]}),
+        (
+            "linear velocity: expected three finite",
+            {"components": (Bounds((1, 1, 1)), Velocity((np.nan, 0, 0)))},
+        ),
+        ("position: expected three finite", {"components": (Bounds((1, 1, 1)), Transform((np.nan, 0, 0)))}),
+    ],
+)
+def test_a_batch_that_does_not_fit_together_changes_nothing(message: str, arguments: dict[str, Any]) -> None:
+    world = World()
+    components = arguments.pop("components", ())
+    for names in (2, ["x", "y"]):
+        with pytest.raises(StateError, match=message):
+            world.insert(names, *components, **arguments)
+    with pytest.raises(TypeError, match="int is not a component"):
+        world.insert(2, Bounds((1, 1, 1)), 5)
+    assert (world.epoch, len(world), world.table.high, world.query(Bounds)) == (0, 0, 0, [])
+    assert world.key(world.spawn()) == "entity_0"
+
+
+def test_a_spawn_that_fails_changes_nothing() -> None:
+    world = World()
+    attempts: list[tuple[type[Exception], Callable[[], object]]] = [
+        (StateError, lambda: world.spawn("x", Bounds((1, 1, 1)), Velocity((np.nan, 0, 0)))),
+        (TypeError, lambda: world.spawn("x", Bounds((1, 1, 1)), "no component")),
+        (StateError, lambda: world.spawn(position=(10**400, 0, 0))),
+        (StateError, lambda: world.spawn(parent=3)),
+    ]
+    for error, attempt in attempts:
+        with pytest.raises(error):
+            attempt()
+    assert (world.epoch, len(world), world.table.high, world.query(Bounds)) == (0, 0, 0, [])
+    assert world.key(world.spawn()) == "entity_0"
+
+
+def test_fresh_keys_avoid_every_name_and_no_key_comes_twice() -> None:
+    world = World()
+    world.insert(["entity_1", "", "entity_3"])
+    world.spawn("entity_5")
+    world.spawn("a", key="entity_7")
+    last = world.spawn()
+    world.despawn(last)
+    world.spawn()
+    assert [world.key(entity) for entity in world.entities.tolist()] == [
+        "entity_0",
+        "entity_2",
+        "entity_4",
+        "entity_5",
+        "entity_7",
+        "entity_8",
+    ]
+
+
+def test_batches_of_none_and_of_numpy_counts() -> None:
+    world = World()
+    assert world.insert(0).shape == world.insert([], position=np.empty((0, 3)), parents=[]).shape == (0,)
+    assert len(world.insert(np.int64(3), parents=np.array([-1, 0, 1], np.int8))) == 3  # type: ignore[arg-type]
+
+
+def test_handing_many_children_up_is_one_piece_of_work_and_all_or_nothing() -> None:
+    world = World()
+    top = world.spawn("top", scale=(1e-200, 1, 1))
+    middle = world.spawn("middle", parent=top, position=(1, 0, 0), scale=(1e200, 1, 1))
+    world.spawn("first", parent=middle)
+    world.spawn("second", parent=middle, scale=(1e200, 1, 1))
+    epoch = world.epoch
+    with pytest.raises(StateError, match="entity 'second': scale: expected finite numbers"):
+        world.despawn(middle, children="grandparent")
+    assert world.epoch == epoch
+    assert len(world.children(middle)) == 2
+
+    world.despawn(world.find("second"))
+    world.insert(20_000, under=middle, position=(0.0, 1.0, 0.0))
+    version = world.version
+    world.despawn(middle, children="grandparent")
+    assert world.version == version
+    assert len(world.children(top)) == 20_001
+
+
+def test_keeping_the_world_pose_does_not_mind_a_stranger_who_is_not_finite() -> None:
+    world = World()
+    stranger, parent, child = (
+        world.spawn("stranger"),
+        world.spawn("parent", position=(1, 0, 0)),
+        world.spawn("child"),
+    )
+    world.get(stranger, Transform).position[0] = np.nan
+    world.reparent(child, parent, keep="world")
+    assert world.get(child, Transform).position.tolist() == [-1, 0, 0]
+    with pytest.raises(StateError, match="entity 'stranger': position: expected finite numbers"):
+        world.reparent(child, stranger, keep="world")
+    assert world.parent(child) == parent
+
+
+def test_misspelt_choices_are_programming_mistakes() -> None:
+    world = World()
+    a = world.spawn("a")
+    with pytest.raises(ValueError, match="children: expected 'despawn' or 'grandparent', got 'grandparents'"):
+        world.despawn(a, children="grandparents")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="keep: expected 'local' or 'world', got 'pose'"):
+        world.reparent(a, None, keep="pose")  # type: ignore[arg-type]
+    with pytest.raises(StateError, match="entity 'a': expected another name, got none"):
+        world.rename(a, "")
+    assert world.name(a) == "a"
+
+
+def test_despawning_while_walking_through_a_query() -> None:
+    world = World()
+    world.insert(["a", "b", "c"], Battery(1.0), parents=[-1, 0, -1])
+    seen = []
+    for entity, battery in world.query(Battery):
+        if entity in world:
+            seen.append(battery)
+            world.despawn(entity)
+    assert len(seen) == 2
+    assert len(world) == 0
+
+
+def test_changes_that_leave_the_tree_alone_leave_the_order_alone() -> None:
+    world = World()
+    a = world.spawn("a")
+    order = world.forest.order()
+    world.set(a, Battery(1.0))
+    world.rename(a, "b")
+    world.set_resource("weather", {})
+    assert world.forest.order() is order
+    world.spawn("c")
+    assert len(world.forest.order()) == 2
 
 
 def test_setting_something_that_is_no_component_is_a_programming_mistake() -> None:

@@ -1,0 +1,88 @@
+"""Who hangs under whom: children by parent row, and all rows in an order that has parents first."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from diorama.ecs.table import Table
+
+Order = NDArray[np.int32]
+
+
+class Forest:
+    """The shape of the tree. The `parent` column of the table is its truth; this keeps what follows from it."""
+
+    def __init__(self, table: Table) -> None:
+        self.table = table
+        self.levels: list[int] = [0]  # where each level begins in `order`, and the end
+        self._children: dict[int, dict[int, None]] = {}
+        self._order: Order = np.empty(0, np.int32)
+        self._settled = True
+
+    def children(self, row: int) -> list[int]:
+        """The rows right below, in the order they came."""
+        return list(self._children.get(row, ()))
+
+    def add(self, row: int, parent: int) -> None:
+        """Hang a new row."""
+        self._settled = False
+        self.table.parent[row] = parent
+        if parent >= 0:
+            self._children.setdefault(parent, {})[row] = None
+
+    def add_many(self, rows: NDArray[np.int64], parents: NDArray[np.int64]) -> None:
+        """Hang new rows."""
+        self._settled = False
+        self.table.parent[rows] = parents
+        hung = np.flatnonzero(parents >= 0)
+        for parent, row in zip(parents[hung].tolist(), rows[hung].tolist(), strict=True):
+            self._children.setdefault(parent, {})[row] = None
+
+    def move(self, row: int, parent: int) -> None:
+        """Hang a row somewhere else."""
+        self._leave(row)
+        self.add(row, parent)
+
+    def cut(self, row: int) -> list[int]:
+        """Take out a row and all below it; returns them, parents first."""
+        self._settled = False
+        self._leave(row)
+        gone = [row]
+        for found in gone:
+            gone.extend(self._children.pop(found, ()))
+        return gone
+
+    def is_below(self, row: int, top: int) -> bool:
+        """Whether a row is `top` itself or hangs below it."""
+        parent = self.table.parent
+        while row >= 0 and row != top:
+            row = int(parent[row])
+        return row == top
+
+    def order(self) -> Order:
+        """All living rows, parents before children, level by level; rebuilt when the shape has changed."""
+        if not self._settled:
+            table = self.table
+            rows = np.flatnonzero(table.alive[: table.high]).astype(np.int32)
+            depth = _depths(table.parent[: table.high], rows)
+            ranked = np.argsort(depth, kind="stable")
+            self._order = rows[ranked]
+            self.levels = np.searchsorted(
+                depth[ranked], np.arange(depth.max() + 2 if len(depth) else 1)
+            ).tolist()
+            self._settled = True
+        return self._order
+
+    def _leave(self, row: int) -> None:
+        siblings = self._children.get(int(self.table.parent[row]))
+        if siblings is not None:
+            siblings.pop(row, None)
+
+
+def _depths(parent: Order, rows: Order) -> Order:
+    """How many parents each row has, by pointer doubling: log2(depth) rounds, whatever the shape of the tree."""
+    above = np.append(parent, -1)  # index -1 meets this sentinel
+    depth = (above >= 0).astype(np.int32)
+    while (above[rows] >= 0).any():
+        depth += depth[above]
+        above = above[above]
+    return depth[rows]

@@ -1,0 +1,110 @@
+"""What entities are called: a unique name, a unique key (the id in documents), and the asset that shows them."""
+
+from collections import Counter
+from collections.abc import Container, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from diorama.schemas.errors import StateError, did_you_mean
+
+# Looking for a similar name is slow: beyond this many names a miss comes without a hint.
+HINTED_NAMES = 5_000
+
+
+class Names:
+    """Names, keys and assets by row, and entities by name and by key."""
+
+    __slots__ = ("assets", "by_key", "by_name", "keys", "names", "next_key")
+
+    def __init__(self) -> None:
+        self.by_name: dict[str, int] = {}
+        self.by_key: dict[str, int] = {}
+        self.names: list[str] = []
+        self.keys: list[str] = []
+        self.assets: list[str] = []
+        self.next_key = 0  # every `entity_<n>` from here on has never been handed out
+
+    def find(self, name: str) -> int:
+        """The entity of that name."""
+        try:
+            return self.by_name[name]
+        except KeyError:
+            hint = did_you_mean(name, self.by_name) if len(self.by_name) <= HINTED_NAMES else ""
+            raise StateError(f"no entity is named {name!r}{hint}") from None
+
+    def fresh_keys(self, count: int, avoid: Container[str] = ()) -> tuple[list[str], int]:
+        """`count` unused keys `entity_<n>`, and the `next_key` to set once they are used."""
+        keys: list[str] = []
+        number = self.next_key
+        while len(keys) < count:
+            key = f"entity_{number}"
+            number += 1
+            if key not in self.by_key and key not in self.by_name and key not in avoid:
+                keys.append(key)
+        return keys, number
+
+    def refuse_taken(self, name: str, key: str) -> None:
+        """Raise unless both are free."""
+        if name in self.by_name:
+            raise StateError(f"entity {name!r}: the name is taken; names are unique in a world")
+        if key in self.by_key:
+            raise StateError(f"entity {name!r}: the key {key!r} is taken; keys are unique in a world")
+
+    def refuse_taken_many(self, names: Sequence[str], keys: Sequence[str]) -> None:
+        """Raise unless all are free and none comes twice."""
+        for kind, new, known in (("name", names, self.by_name), ("key", keys, self.by_key)):
+            unique = set(new)
+            if "" in unique:
+                raise StateError(f"{kind}s: expected one for each entity, got an empty one")
+            taken = unique & known.keys()
+            if taken or len(unique) < len(new):
+                wrong = min(taken) if taken else Counter(new).most_common(1)[0][0]
+                raise StateError(f"entity {wrong!r}: the {kind} is taken; {kind}s are unique in a world")
+
+    def add(self, entity: int, row: int, name: str, key: str, asset: str) -> None:
+        """Call an entity so."""
+        if row < len(self.names):
+            self.names[row], self.keys[row], self.assets[row] = name, key, asset
+        else:  # rows are handed out one after the other
+            self.names.append(name)
+            self.keys.append(key)
+            self.assets.append(asset)
+        self.by_name[name] = self.by_key[key] = entity
+
+    def add_many(
+        self,
+        entities: NDArray[np.int64],
+        rows: NDArray[np.int64],
+        names: Sequence[str],
+        keys: Sequence[str],
+        assets: Sequence[str],
+    ) -> None:
+        """Call many entities so."""
+        if len(rows) == 0:
+            return
+        first, last = int(rows[0]), int(rows[-1])
+        block = last - first + 1 == len(rows) and bool((np.diff(rows) == 1).all())
+        missing = int(rows.max()) + 1 - len(self.names)
+        for column, new in ((self.names, names), (self.keys, keys), (self.assets, assets)):
+            column.extend([""] * missing)
+            if block:
+                column[first : last + 1] = new
+            else:
+                for row, item in zip(rows.tolist(), new, strict=True):
+                    column[row] = item
+        handles = entities.tolist()
+        self.by_name.update(zip(names, handles, strict=True))
+        self.by_key.update(zip(keys, handles, strict=True))
+
+    def rename(self, row: int, name: str) -> None:
+        """Give the entity of a row another unique name."""
+        entity = self.by_name.pop(self.names[row])
+        self.names[row] = name
+        self.by_name[name] = entity
+
+    def drop(self, row: int) -> str:
+        """Forget the entity of a row; returns its key."""
+        key = self.keys[row]
+        del self.by_name[self.names[row]], self.by_key[key]
+        return key
