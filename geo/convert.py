@@ -170,8 +170,7 @@ def locate_block(
         return
     ellipsoid = origin.ellipsoid
     rotation, centre = origin.ned_from_ecef_rotation, origin.ecef
-    rows = np.ascontiguousarray(ned)
-    kernel(rows, rotation, centre, ellipsoid.equatorial_radius, ellipsoid.e2, ecef_out, lla_out)
+    kernel(ned, rotation, centre, ellipsoid.equatorial_radius, ellipsoid.e2, ecef_out, lla_out)
 
 
 @cache

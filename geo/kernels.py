@@ -36,7 +36,6 @@ ATAN = (
     1.0,
 )
 TAN_PI_8 = 0.41421356237309503
-QUARTER_TURN, QUARTER_TURN_LOW = 1.5707963267948966, 6.123233995736766e-17
 DEGREES = 180.0 / np.pi
 
 _OPTIONS: dict[str, Any] = {
@@ -58,17 +57,16 @@ def _arctan2_deg(y: float, x: float) -> float:
     fit = ATAN[0]
     for coefficient in ATAN[1:]:
         fit = fit * square + coefficient
-    angle = t * fit + (0.5 * QUARTER_TURN_LOW if upper else 0.0)
-    angle += 0.5 * QUARTER_TURN if upper else 0.0
-    angle = QUARTER_TURN - (angle - QUARTER_TURN_LOW) if along > across else angle
-    angle = 2.0 * QUARTER_TURN - (angle - 2.0 * QUARTER_TURN_LOW) if x < 0.0 else angle
+    angle = t * fit + (0.25 * np.pi if upper else 0.0)
+    angle = 0.5 * np.pi - angle if along > across else angle
+    angle = np.pi - angle if x < 0.0 else angle
     return DEGREES * (-angle if y < 0.0 else angle)
 
 
 BLOCK = 256  # points at a time: what one pass leaves is in the first-level cache for the next
-# Read-only inputs may be writeable too; named here, so that it is compiled once and not again for each kind.
+# Points may be columns of a wider table, and read-only: named here, it is compiled once and not for each kind.
 _IN, _POINT, _OUT = (
-    types.Array(float64, 2, "C", readonly=True),
+    types.Array(float64, 2, "A", readonly=True),
     types.Array(float64, 1, "C", readonly=True),
     types.Array(float64, 2, "C"),
 )

@@ -8,7 +8,16 @@ always come from the file.
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from diorama.perception.parameter_keys import Key, boolean, natural, number
+from diorama.perception.parameter_keys import (
+    MAX_SEED,
+    Key,
+    boolean,
+    channels,
+    field_of_view_deg,
+    number,
+    resolution_deg,
+    whole,
+)
 from diorama.schemas.errors import Problem, did_you_mean
 
 Properties = Mapping[str, Any] | Sequence[Mapping[str, Any]]
@@ -22,10 +31,10 @@ PROPERTIES: dict[str, Key] = {
     "isClairvoyant": Key(False, boolean),
     "detectedObjectPositionStandardDeviation": Key(0.0, number(0.0)),
     "detectedObjectMissingProbability": Key(0.0, number(0.0, 1.0)),
-    "randomSeed": Key(0, natural),
-    "pointcloudChannels": Key(16, natural),
-    "pointcloudHorizontalResolution": Key(1.0, number(0.0, above=True)),
-    "pointcloudVerticalFieldOfView": Key(30.0, number(0.0, 180.0)),
+    "randomSeed": Key(0, whole(0, MAX_SEED)),
+    "pointcloudChannels": Key(16, channels),
+    "pointcloudHorizontalResolution": Key(1.0, resolution_deg),
+    "pointcloudVerticalFieldOfView": Key(30.0, field_of_view_deg),
 }
 # Properties of the same controller that concern other topics or the planner.
 _OTHERS = {"pointcloudPublishingDelay", "maxJerk", "minJerk", "maxSpeed", "allowGoalModification"}

@@ -63,17 +63,18 @@ def read_parameters(path: str | Path, properties: Properties | None = None) -> P
             lines[name] = key_node.start_mark.line + 1
             yield from flatten(value_node, name)
 
-    loader = yaml.SafeLoader(Path(path).read_text(encoding="utf-8"))
+    content = Path(path).read_bytes()
     try:
+        loader = yaml.SafeLoader(content)
         root = loader.get_single_node()
         flat = dict(flatten(root, "")) if root is not None else {}
-    except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark
+    except (yaml.YAMLError, RecursionError) as error:
+        mark = getattr(error, "problem_mark", None)
         line, column = (mark.line + 1, mark.column + 1) if mark else (None, None)
-        problem = Problem(f"is not YAML: {error.problem}", file=str(path), line=line, column=column)
-        raise SceneError(problem) from None
-    finally:
-        loader.dispose()
+        reason = " ".join(str(getattr(error, "problem", None) or error).split())
+        raise SceneError(
+            Problem(f"is not YAML: {reason}", file=str(path), line=line, column=column)
+        ) from None
     lines = {_without_node(name): line for name, line in lines.items()}
     return _parameters(flat, properties, file=str(path), lines=lines, problems=doubled)
 
@@ -82,11 +83,11 @@ def parameters_from_dict(document: Mapping[str, Any], properties: Properties | N
     """Take the parameters of both topics from a dict: keys nested or dotted, with or without ROS wrapping."""
 
     def flatten(value: Any, prefix: str) -> Iterator[tuple[str, Any]]:
-        if isinstance(value, Mapping):
+        if isinstance(value, Mapping) and value:
             for key, inner in value.items():
                 yield from flatten(inner, f"{prefix}.{key}" if prefix else str(key))
-        else:
-            yield prefix, value
+        elif prefix:
+            yield prefix, None if isinstance(value, Mapping) else value
 
     return _parameters(dict(flatten(document, "")), properties, file="", lines={}, problems=[])
 

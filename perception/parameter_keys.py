@@ -18,6 +18,7 @@ from diorama.schemas.errors import Problem, did_you_mean
 # A check says what is expected of a value; nothing when the value is right.
 Check = Callable[[Any], str]
 MANDATORY = object()
+MAX_SEED = 2**63 - 1
 FLAT = object()  # a table with one value per ring, made when the rings are known
 
 
@@ -59,10 +60,20 @@ def boolean(value: Any) -> str:
     return "" if isinstance(value, bool) else "true or false"
 
 
-def natural(value: Any) -> str:
-    """Expect a whole number from 0 to 2^63 - 1."""
-    right = isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**63
-    return "" if right else "a whole number not below 0"
+def whole(low: int, high: int) -> Check:
+    """Expect a whole number within low..high."""
+
+    def check(value: Any) -> str:
+        right = isinstance(value, int) and not isinstance(value, bool) and low <= value <= high
+        return "" if right else f"a whole number between {low} and {high}"
+
+    return check
+
+
+# The rays of a LiDAR: bounds that keep a slip of the finger from asking for more rays than memory holds.
+channels = whole(1, 4096)
+resolution_deg = number(0.01, 360.0)
+field_of_view_deg = number(0.0, 180.0)
 
 
 def version_date(value: Any) -> str:
@@ -127,7 +138,7 @@ GROUND_TRUTH_KEYS: dict[str, Key] = {
     "delay": Key(0.0, number(0.0)),
 }
 DETECTION_KEYS: dict[str, Key] = GROUND_TRUTH_KEYS | {
-    "seed": Key(0, natural),
+    "seed": Key(0, whole(0, MAX_SEED)),
     "range": Key(300.0, number(0.0, above=True)),
     "occlusionless": Key(False, boolean),
     "noise.model.version": Key(1, noise_model),
@@ -161,6 +172,8 @@ def problems_of(values: Mapping[str, Any], keys: Mapping[str, Key]) -> Iterator[
             continue
         if name not in keys:
             inside = any(key.startswith(f"{name}.") for key in keys)
+            if inside and value is None:  # an empty section
+                continue
             what = f"expected keys inside, got {value!r}" if inside else "is no parameter of this topic"
             yield Problem(what + did_you_mean(name, keys), name)
         elif expected := keys[name].check(value):

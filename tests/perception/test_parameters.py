@@ -133,8 +133,8 @@ WRONG = [
     ("version", 240605, "YYYYMMDD"),
     ("version", "20240605", "YYYYMMDD"),
     ("version", True, "YYYYMMDD"),
-    ("seed", -1, "whole number not below 0"),
-    ("seed", 1.5, "whole number not below 0"),
+    ("seed", -1, "whole number between 0 and"),
+    ("seed", 1.5, "whole number between 0 and"),
     ("override_legacy_configuration", 1, "true or false"),
     ("delay", -0.1, "not below 0"),
     ("delay", float("nan"), "not below 0"),
@@ -196,7 +196,7 @@ def test_all_that_is_wrong_is_said_at_once() -> None:
         f"{GROUND_TRUTH_TOPIC}.delay: ",
         f"{GROUND_TRUTH_TOPIC}.range: is no parameter of this topic",
         "ObjectController.Properties.detectionSensorRang: is no property perception knows; did you mean",
-        "ObjectController.Properties.randomSeed: expected a whole number not below 0, got 'many'",
+        "ObjectController.Properties.randomSeed: expected a whole number between 0 and 9223372036854775807, got 'many'",
     ]
     lines = text.splitlines()
     assert len(lines) == len(expected)
@@ -331,6 +331,17 @@ def test_an_error_in_a_file_names_file_and_line(tmp_path: Path, old: str, new: s
         read_parameters(path)
     assert str(caught.value).startswith(str(path))
     assert message in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "content", [b"\xff\xfe\xff", b"a: \x00", b"[" * 5000, b"&a {b: *a}", b"\x80", b"a: 1\n\t- b"]
+)
+def test_what_is_no_yaml_is_refused_in_one_line(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "parameters.yaml"
+    path.write_bytes(content)
+    with pytest.raises(SceneError, match="is not YAML") as caught:
+        read_parameters(path)
+    assert "\n" not in str(caught.value)
 
 
 def test_an_empty_file_is_refused(tmp_path: Path) -> None:
