@@ -1,0 +1,224 @@
+"""Read a scene document of the usual shape fast: decoded straight into typed records, gathered into arrays.
+
+Anything unusual (a spelling of AeroSim's, an unknown key, a comment, a mistake) gives None: the careful reader, which
+takes its time and explains itself, has the word then.
+"""
+
+from collections.abc import Iterable
+from itertools import chain
+from operator import attrgetter
+from typing import Any
+
+import msgspec
+import numpy as np
+import orjson
+
+from diorama.ecs import Effector, Sensor
+from diorama.formats.aerosim_batch import Batch, Floats
+from diorama.formats.aerosim_careful import ALIASES, plain_parameters, read_group, read_resources
+from diorama.formats.findings import Findings
+
+
+class _Record(msgspec.Struct, forbid_unknown_fields=True, gc=False):
+    """Exactly these keys and types, or it is not the usual shape."""
+
+
+class _Vector(_Record):
+    x: float
+    y: float
+    z: float
+
+
+class _Quaternion(_Record):
+    x: float
+    y: float
+    z: float
+    w: float
+
+
+class _Transform(_Record):
+    position: _Vector
+    orientation: _Quaternion
+    scale: _Vector
+
+
+class _Ned(_Record):
+    north: float
+    east: float
+    down: float
+
+
+class _Lla(_Record):
+    latitude: float
+    longitude: float
+    altitude: float
+
+
+class _Ellipsoid(_Record):
+    equatorial_radius: float
+    flattening_factor: float
+    polar_radius: float
+
+
+class _Coordinate(_Record):
+    ned: _Ned
+    lla: _Lla
+    ecef: _Vector
+    cartesian: _Vector
+    origin_lla: _Lla
+    ellipsoid: _Ellipsoid
+
+
+class _Pose(_Record):
+    transform: _Transform
+
+
+class _State(_Record):
+    pose: _Pose
+    world_coordinate: _Coordinate | None = None
+
+
+class _Properties(_Record):
+    actor_name: str
+    actor_asset: str
+    parent: str
+
+
+class _Effector(_Record):
+    id: str
+    usd_relative_path: str
+    pose: _Pose
+
+
+class _Sensor(_Record):
+    sensor_name: str
+    sensor_type: str
+    sensor_parameters: dict[str, Any]
+
+
+class _Velocity(_Record):
+    linear: _Vector
+    angular: _Vector
+
+
+class _Document(_Record):
+    entities: dict[str, list[str]]
+    components: dict[str, msgspec.Raw]
+    resources: msgspec.Raw = msgspec.Raw(b"{}")
+
+
+_DOCUMENT = msgspec.json.Decoder(_Document)
+_GROUPS: dict[str, msgspec.json.Decoder[Any]] = {
+    "actor_properties": msgspec.json.Decoder(dict[str, _Properties]),
+    "actor_state": msgspec.json.Decoder(dict[str, _State]),
+    "effectors": msgspec.json.Decoder(dict[str, list[_Effector]]),
+    "sensor": msgspec.json.Decoder(dict[str, _Sensor]),
+    "velocity": msgspec.json.Decoder(dict[str, _Velocity]),
+}
+_TEN = attrgetter(
+    *(f"pose.transform.position.{axis}" for axis in "xyz"),
+    *(f"pose.transform.orientation.{axis}" for axis in "xyzw"),
+    *(f"pose.transform.scale.{axis}" for axis in "xyz"),
+)
+_EIGHTEEN = attrgetter(
+    *(f"ned.{name}" for name in ("north", "east", "down")),
+    *(f"lla.{name}" for name in ("latitude", "longitude", "altitude")),
+    *(f"ecef.{axis}" for axis in "xyz"),
+    *(f"cartesian.{axis}" for axis in "xyz"),
+    *(f"origin_lla.{name}" for name in ("latitude", "longitude", "altitude")),
+    *(f"ellipsoid.{name}" for name in ("equatorial_radius", "flattening_factor", "polar_radius")),
+)
+_SIX = attrgetter(*(f"{part}.{axis}" for part in ("linear", "angular") for axis in "xyz"))
+
+
+def batch_from_bytes(data: bytes) -> Batch | None:
+    """What a document of the usual shape says, or None."""
+    findings = Findings()
+    batch = Batch()
+    try:
+        document = _DOCUMENT.decode(data)
+        groups: dict[str, dict[str, Any]] = {
+            group: (_GROUPS[group].decode if group in _GROUPS else orjson.loads)(raw)
+            for group, raw in document.components.items()
+        }
+        read_resources(findings.as_object(orjson.loads(document.resources), ()), batch, findings)
+    except (msgspec.DecodeError, orjson.JSONDecodeError, RecursionError):
+        return None
+    if not _agree(document.entities, groups):
+        return None
+    _gather_actors(document.entities, groups, batch)
+    _gather_effectors(groups.get("effectors", {}), batch)
+    if not document.entities.keys() <= set(batch.keys):
+        return None
+    _gather_components(groups, batch, findings)
+    return None if findings.errors or findings.oddities else batch
+
+
+def _agree(entities: dict[str, list[str]], groups: dict[str, dict[str, Any]]) -> bool:
+    """Whether the lists in `entities` and the members of `components` say the same."""
+    listed: dict[str, list[str]] = {group: [] for group in groups}
+    try:
+        for key, names in entities.items():
+            for name in names:
+                listed[name].append(key)
+    except KeyError:
+        return False
+    return (
+        all(
+            isinstance(members, dict) and members.keys() == set(listed[group])
+            for group, members in groups.items()
+        )
+        and groups.get("actor_properties", {}).keys() == groups.get("actor_state", {}).keys()
+        and not ALIASES.keys() & groups.keys()
+    )
+
+
+def _gather_actors(entities: dict[str, list[str]], groups: dict[str, dict[str, Any]], batch: Batch) -> None:
+    properties, states = groups.get("actor_properties", {}), groups.get("actor_state", {})
+    batch.keys = [key for key in entities if key in properties]
+    actors = [properties[key] for key in batch.keys]
+    batch.names = [actor.actor_name or key for actor, key in zip(actors, batch.keys, strict=True)]
+    batch.assets = [actor.actor_asset for actor in actors]
+    batch.parents = [actor.parent for actor in actors]
+    ordered = [states[key] for key in batch.keys]
+    batch.poses = _rows(map(_TEN, ordered), len(ordered), 10)
+    stated = [state.world_coordinate for state in ordered]
+    batch.located = [index for index, coordinate in enumerate(stated) if coordinate is not None]
+    batch.coordinates = _rows(map(_EIGHTEEN, filter(None, stated)), len(batch.located), 18)
+
+
+def _gather_effectors(owners: dict[str, list[_Effector]], batch: Batch) -> None:
+    names = dict(zip(batch.keys, batch.names, strict=True))
+    found = [
+        (owner, number, effector) for owner, them in owners.items() for number, effector in enumerate(them)
+    ]
+    if not found:
+        return
+    for index, (owner, number, effector) in enumerate(found, len(batch.keys)):
+        key = f"{owner}/{effector.id}"
+        batch.effector_places[index] = ("components", "effectors", owner, number)
+        batch.components[key] = [Effector(effector.id, effector.usd_relative_path)]
+        batch.keys.append(key)
+        batch.names.append(f"{names.get(owner, owner)}/{effector.id}")
+    batch.assets += [""] * len(found)
+    batch.parents += [owner for owner, _, _ in found]
+    poses = _rows(map(_TEN, (effector for _, _, effector in found)), len(found), 10)
+    batch.poses = np.concatenate([batch.poses, poses])
+
+
+def _gather_components(groups: dict[str, dict[str, Any]], batch: Batch, findings: Findings) -> None:
+    for group, members in groups.items():
+        if group == "sensor":
+            for key, sensor in members.items():
+                parameters = plain_parameters(sensor.sensor_parameters)
+                found = Sensor(sensor.sensor_name, sensor.sensor_type, parameters)
+                batch.components.setdefault(key, []).append(found)
+        elif group == "velocity":
+            batch.velocities = {key: _SIX(velocity) for key, velocity in members.items()}
+        elif group not in _GROUPS:
+            for key, value in members.items():
+                read_group(key, group, value, batch, findings)
+
+
+def _rows(tuples: Iterable[tuple[float, ...]], count: int, width: int) -> Floats:
+    return np.fromiter(chain.from_iterable(tuples), np.float64, count * width).reshape(count, width)
