@@ -1,15 +1,11 @@
 """`diorama geo`: points from one frame to another, from the arguments or from standard input."""
 
 import argparse
-import re
 import sys
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
-from diorama.schemas.errors import GeoError, Problem, SceneError
-
-if TYPE_CHECKING:
-    from diorama.geo import Origin
+from diorama.cli.arguments import allow_negative_values, origin, three_numbers
+from diorama.schemas.errors import Problem, SceneError
 
 # The names that diorama.geo.FRAMES has, written out: a --help must not wait for numpy.
 FRAMES = ("lla", "ecef", "cartesian", "ned", "enu", "nwu", "unreal", "gltf")
@@ -45,13 +41,12 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    # argparse takes -33.9,151.2,20 for an option unless it looks like a negative number to it.
-    parser._negative_number_matcher = re.compile(r"^-[\d.]")
+    allow_negative_values(parser)
     parser.add_argument("points", nargs="*", metavar="POINT", help="three numbers: 29.6,-95.2,100")
     parser.add_argument("--from", dest="source", required=True, choices=FRAMES, help="frame of the points")
     parser.add_argument("--to", dest="target", required=True, choices=FRAMES, help="frame of the answer")
     parser.add_argument(
-        "--origin", type=_origin, metavar="LAT,LON,ALT", help="where the local frames stand (degrees, metres)"
+        "--origin", type=origin, metavar="LAT,LON,ALT", help="where the local frames stand (degrees, metres)"
     )
     parser.add_argument("--json", action="store_true", help="print [[x, y, z], ...] with all digits")
     parser.set_defaults(run=run)
@@ -84,28 +79,9 @@ def _read(file: str, lines: Iterable[str]) -> list[tuple[float, float, float]]:
         if not line.strip() or line.lstrip().startswith("#"):
             continue
         try:
-            points.append(_three_numbers(line))
+            points.append(three_numbers(line))
         except ValueError as error:
             problems.append(Problem(str(error), file=file, line=number))
     if problems:
         raise SceneError(problems)
     return points
-
-
-def _three_numbers(text: str) -> tuple[float, float, float]:
-    try:
-        x, y, z = (float(word) for word in text.replace(",", " ").split())
-    except ValueError:
-        raise ValueError(f"expected three numbers as x,y,z, got {text.strip()!r}") from None
-    return x, y, z
-
-
-def _origin(text: str) -> "Origin":
-    from diorama.geo import Origin
-
-    try:
-        return Origin(*_three_numbers(text))
-    except GeoError as error:
-        raise argparse.ArgumentTypeError(str(error)) from None
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"expected LAT,LON,ALT, got {text!r}") from None

@@ -44,9 +44,7 @@ class Batch:
     assets: list[str] = field(default_factory=list)
     parents: list[str] = field(default_factory=list)
     poses: Floats = field(default_factory=lambda: np.empty((0, 10)))
-    effector_places: dict[int, Path] = field(
-        default_factory=dict
-    )  # where entity i stands, if it is an effector
+    places: dict[int, Path] = field(default_factory=dict)  # where entity i stands, if it is an effector
     components: dict[str, list[object]] = field(default_factory=dict)  # by key
     groups: list[tuple[str, str, Any]] = field(
         default_factory=list
@@ -63,7 +61,7 @@ class Batch:
 
     def place(self, index: int, *steps: str | int) -> Path:
         """The path of an entity's pose or, with steps, of something else about it."""
-        place = self.effector_places.get(index)
+        place = self.places.get(index)
         if place is not None:
             return (*place, *steps)
         group = "actor_state" if steps and steps[0] in ("pose", "world_coordinate") else "actor_properties"

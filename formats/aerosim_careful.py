@@ -212,7 +212,7 @@ def _read_effectors(
             hint = did_you_mean(above, keys)
             findings.wrong((*here, "parent"), f"no effector of {owner!r} has the id {above!r}{hint}")
             above = ""
-        batch.effector_places[len(batch.keys)] = here
+        batch.places[len(batch.keys)] = here
         batch.keys.append(key)
         batch.names.append(_text_or(effector, "actor_name", f"{owner_name}/{name}", here, findings))
         batch.assets.append(_text_or(effector, "actor_asset", "", here, findings))

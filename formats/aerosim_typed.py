@@ -196,7 +196,7 @@ def _gather_effectors(owners: dict[str, list[_Effector]], batch: Batch) -> None:
         return
     for index, (owner, number, effector) in enumerate(found, len(batch.keys)):
         key = f"{owner}/{effector.id}"
-        batch.effector_places[index] = ("components", "effectors", owner, number)
+        batch.places[index] = ("components", "effectors", owner, number)
         batch.components[key] = [Effector(effector.id, effector.usd_relative_path)]
         batch.keys.append(key)
         batch.names.append(f"{names.get(owner, owner)}/{effector.id}")

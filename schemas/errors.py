@@ -73,5 +73,6 @@ def missing_extra(extra: str, purpose: str) -> NoReturn:
 
 def did_you_mean(wrong: str, known: Iterable[str]) -> str:
     """`; did you mean 'x'?` for the nearest known name, or nothing."""
-    near = get_close_matches(wrong, list(known), n=1)
+    names = list(known)
+    near = get_close_matches(wrong, names, n=1) or [name for name in names if wrong and wrong in name]
     return f"; did you mean {near[0]!r}?" if near else ""

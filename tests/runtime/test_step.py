@@ -1,18 +1,12 @@
 """One tick: systems in order, then the tree."""
 
-from dataclasses import dataclass
-
 import pytest
 
 from diorama.ecs import Transform, World
+from diorama.runtime.clock import Tick
 from diorama.runtime.step import step
 
-
-@dataclass(frozen=True)
-class OneTick:
-    index: int = 0
-    time_ns: int = 20_000_000
-    step_ns: int = 20_000_000
+TICK = Tick(index=0, time_ns=20_000_000, step_ns=20_000_000)
 
 
 def test_systems_run_in_the_order_given_and_poses_follow() -> None:
@@ -21,21 +15,21 @@ def test_systems_run_in_the_order_given_and_poses_follow() -> None:
     child = world.spawn("child", parent=parent, position=(1, 0, 0))
     seen: list[str] = []
 
-    def move(world: World, tick: OneTick) -> None:
+    def move(world: World, tick: Tick) -> None:
         seen.append("move")
-        world.get(parent, Transform).position[0] += 5.0 * tick.step_ns / 1e9
+        world.get(parent, Transform).position[0] += 5.0 * tick.step_s
 
-    def note(world: World, tick: OneTick) -> None:
+    def note(world: World, tick: Tick) -> None:
         seen.append(f"note {world.get(parent, Transform).position[0]}")
 
-    step(world, OneTick(), [move, note])
+    step(world, TICK, [move, note])
     assert seen == ["move", "note 0.1"]
     assert world.get(child, Transform).world_position.tolist() == [1.1, 0.0, 0.0]
 
 
 def test_an_error_in_a_system_reaches_the_caller() -> None:
-    def fail(world: World, tick: OneTick) -> None:
+    def fail(world: World, tick: Tick) -> None:
         raise ZeroDivisionError("mine")
 
     with pytest.raises(ZeroDivisionError, match="mine"):
-        step(World(), OneTick(), [fail])
+        step(World(), TICK, [fail])

@@ -1,0 +1,73 @@
+"""Arguments that several commands share."""
+
+import argparse
+import re
+from typing import TYPE_CHECKING, Any
+
+from diorama.schemas.errors import GeoError
+
+if TYPE_CHECKING:
+    from diorama.geo import Origin
+
+
+def three_numbers(text: str) -> tuple[float, float, float]:
+    """Three numbers with commas or blanks between them; ValueError otherwise."""
+    try:
+        x, y, z = (float(word) for word in text.replace(",", " ").split())
+    except ValueError:
+        raise ValueError(f"expected three numbers as x,y,z, got {text.strip()!r}") from None
+    return x, y, z
+
+
+def origin(text: str) -> "Origin":
+    """A place on Earth from LAT,LON,ALT: an argparse type."""
+    from diorama.geo import Origin
+
+    try:
+        return Origin(*three_numbers(text))
+    except GeoError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"expected LAT,LON,ALT, got {text!r}") from None
+
+
+def allow_negative_values(parser: argparse.ArgumentParser) -> None:
+    """Let -33.9,151.2,20 be a value; argparse takes it for an option unless it looks like a negative number to it."""
+    parser._negative_number_matcher = re.compile(r"^-[\d.]")
+
+
+def add_origin(parser: argparse.ArgumentParser) -> None:
+    """Add `--origin LAT,LON,ALT`."""
+    allow_negative_values(parser)
+    parser.add_argument(
+        "--origin",
+        type=origin,
+        metavar="LAT,LON,ALT",
+        help="put the scene at this place on Earth (degrees, degrees, metres above the ellipsoid)",
+    )
+
+
+def add_reading(parser: argparse.ArgumentParser, *, prefix: str = "") -> None:
+    """Add the options for reading a scene, its format and its profile; `prefix` names the end where there are two."""
+    parser.add_argument(
+        f"--{prefix or 'format'}",
+        dest="read_format",
+        metavar="FORMAT",
+        help="format of the file, when its name and content do not say",
+    )
+    parser.add_argument(
+        f"--{prefix}-profile" if prefix else "--profile",
+        dest="read_profile",
+        metavar="PROFILE",
+        help="`aerosim`: the file has AeroSim's own encoding of quaternions and sensors",
+    )
+
+
+def reading(args: argparse.Namespace) -> dict[str, Any]:
+    """The keyword arguments for `load` and `check` that were given."""
+    given = {
+        "format": args.read_format,
+        "profile": args.read_profile,
+        "origin": getattr(args, "origin", None),
+    }
+    return {name: value for name, value in given.items() if value is not None}
