@@ -3,13 +3,36 @@
 The names below are the front door; each is imported when first used, so `import diorama.geo` stays light.
 """
 
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:  # the same names for type checkers and editors
+    from diorama.ecs import Transform as Transform
+    from diorama.ecs import World as World
+    from diorama.geo import Origin as Origin
+    from diorama.runtime.clock import RealTimeClock as RealTimeClock
+    from diorama.runtime.clock import SteppableClock as SteppableClock
+    from diorama.runtime.clock import Tick as Tick
+    from diorama.runtime.load import load as load
+    from diorama.runtime.load import save as save
+    from diorama.runtime.step import step as step
+    from diorama.schemas.errors import DioramaError as DioramaError
+    from diorama.schemas.errors import SceneError as SceneError
+
 __version__ = "0.1.0"
 
 # name -> module that defines it
 _HOME: dict[str, str] = {
+    "DioramaError": "diorama.schemas.errors",
+    "Origin": "diorama.geo",
     "RealTimeClock": "diorama.runtime.clock",
     "SteppableClock": "diorama.runtime.clock",
+    "SceneError": "diorama.schemas.errors",
     "Tick": "diorama.runtime.clock",
+    "Transform": "diorama.ecs",
+    "World": "diorama.ecs",
+    "load": "diorama.runtime.load",
+    "save": "diorama.runtime.load",
+    "step": "diorama.runtime.step",
 }
 
 __all__ = ["__version__", *_HOME]
