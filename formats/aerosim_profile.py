@@ -194,12 +194,11 @@ def _flat_poses(world: World, mounts: Mapping[int, Mount]) -> dict[int, list[flo
     """The ten numbers of every entity in their encoding, relative to its nearest parent that is no effector."""
     entities: list[int] = world.entities.tolist()
     values = world.table.local[world.rows(entities)]
-    owners = {
-        entity: mounts[parent].owner for entity in entities if (parent := world.parent(entity)) in mounts
-    }
     for number, entity in enumerate(entities):
-        if entity in owners:
-            values[number] = local_from_world(world, [world.row(entity)], world.row(owners[entity]))[0]
+        parent = world.parent(entity)
+        if parent is not None and parent in mounts:
+            owner_row = world.row(mounts[parent].owner)
+            values[number] = local_from_world(world, [world.row(entity)], owner_row)[0]
     values[:, 3:7] = wire_from_quaternion(values[:, 3:7])
     return dict(zip(entities, values.tolist(), strict=True))
 
