@@ -10,7 +10,7 @@ import sys
 from collections.abc import Sequence
 from importlib import import_module
 
-from diorama import __version__
+import diorama
 from diorama.schemas.errors import DioramaError
 
 FAMILIES = ("scene", "geo")
@@ -63,7 +63,7 @@ def build_parser() -> argparse.ArgumentParser:
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--version", action="version", version=f"diorama {__version__}")
+    parser.add_argument("--version", action="version", version=f"diorama {diorama.__version__}")
     subparsers = parser.add_subparsers(title="commands", metavar="COMMAND")
     for family in FAMILIES:
         import_module(f"diorama.cli.{family}").add_parser(subparsers)
