@@ -123,8 +123,8 @@ def errors_v2(
     slots, new = memory.slots(ids, time_ns)
     radius, angle, flip_luck, detection_luck = uniforms(source, keys, time_ns, 4)
     distance_normal, yaw_normal = normals(radius, angle)
-    known = memory.rows[slots]
-    dt: FloatArray = (time_ns - known["time_ns"]) * np.float64(1e-9)
+    known = memory.rows  # gathered column by column: whole rows at once take numpy ten times as long
+    dt: FloatArray = (time_ns - known["time_ns"][slots]) * np.float64(1e-9)
     rings = _RingLookup(noise.ellipse_y_radii, local)
 
     def phi_of(correlation: Autocorrelation) -> FloatArray:
@@ -143,16 +143,16 @@ def errors_v2(
         state: Bools = luck <= phi * last + (1.0 - phi) * rate
         return state
 
-    distance, distance_deviation = wander(noise.distance, known["distance"], distance_normal)
-    yaw, yaw_deviation = wander(noise.yaw, known["yaw"], yaw_normal)
-    flipped = markov(noise.flip_correlation, noise.flip_rate, known["flipped"], flip_luck)
+    distance, distance_deviation = wander(noise.distance, known["distance"][slots], distance_normal)
+    yaw, yaw_deviation = wander(noise.yaw, known["yaw"][slots], yaw_normal)
+    flipped = markov(noise.flip_correlation, noise.flip_rate, known["flipped"][slots], flip_luck)
     flipped &= speed < noise.flip_speed_threshold
     detected = markov(
-        noise.detection_correlation, rings(noise.detection_rate), known["detected"], detection_luck
+        noise.detection_correlation, rings(noise.detection_rate), known["detected"][slots], detection_luck
     )
-    known["time_ns"] = time_ns
-    known["distance"], known["yaw"], known["flipped"], known["detected"] = distance, yaw, flipped, detected
-    memory.rows[slots] = known
+    known["time_ns"][slots] = time_ns
+    known["distance"][slots], known["yaw"][slots] = distance, yaw
+    known["flipped"][slots], known["detected"][slots] = flipped, detected
     east, north = bearing[:, 0], bearing[:, 1]
     return Errors(
         shift=distance[:, None] * bearing,
