@@ -40,6 +40,7 @@ def propagate(world: "World", *, fast: bool | None = None) -> None:
     table = world.table
     order = world.forest.order()
     world.version += 1
+    world.propagated_epoch = world.epoch
     kernel = None if fast is False else compiled_kernel()
     if fast and kernel is None:
         missing_extra("fast", "the compiled transform kernel")

@@ -43,6 +43,7 @@ class World:
         self.forest = Forest(self.table)
         self.epoch = 0  # structural changes so far
         self.version = 0  # propagations so far
+        self.propagated_epoch = -1  # the epoch the last one saw
         self.removals: deque[tuple[int, Entity, str]] = deque(maxlen=REMOVALS_KEPT)
         self.resource_epochs: dict[str, int] = {}
         self.origin_epoch = 0

@@ -1,0 +1,333 @@
+"""A replica is the world, whatever happened and whenever it joined."""
+
+import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
+from threading import Event, Thread
+
+import numpy as np
+import pytest
+import zmq
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.spatial.transform import Rotation, Slerp
+
+from diorama.ecs import Transform, World, difference, propagate
+from diorama.geo import AXES
+from diorama.runtime.clock import Tick
+from diorama.schemas.errors import StateError
+from diorama.tests.transport.history import play
+from diorama.transport.publisher import Publisher
+from diorama.transport.replica import Replica, Update
+
+FREE_PORT = "tcp://127.0.0.1:*"
+PATIENCE_S = 20.0
+
+
+def catch_up(publisher: Publisher, *replicas: Replica) -> None:
+    """Let the replicas reach the publisher's last update; bounded, and woken by messages."""
+    for _ in range(2000):
+        publisher.poll()
+        if all(replica.whole and replica.sequence == publisher.sequence for replica in replicas):
+            return
+        for replica in replicas:
+            replica.poll(0.005)
+    raise AssertionError("a replica did not catch up")
+
+
+def follow(publisher: Publisher, replica: Replica) -> Update:
+    """The next update of a replica."""
+    for _ in range(2000):
+        publisher.poll()
+        update = replica.poll(0.005)
+        if update is not None:
+            return update
+    raise AssertionError("no update came")
+
+
+@contextmanager
+def proxy() -> Iterator[tuple[str, str]]:
+    """A plain XSUB/XPUB proxy: (endpoint for publishers, endpoint for subscribers)."""
+    context: zmq.Context[zmq.Socket[bytes]] = zmq.Context.instance()
+    front, back = context.socket(zmq.XSUB), context.socket(zmq.XPUB)
+    ports = [socket.bind_to_random_port("tcp://127.0.0.1") for socket in (front, back)]
+    stop = Event()
+
+    def forward() -> None:
+        poller = zmq.Poller()
+        poller.register(front, zmq.POLLIN)
+        poller.register(back, zmq.POLLIN)
+        while not stop.is_set():
+            for socket, _ in poller.poll(20):
+                other = back if socket is front else front
+                other.send_multipart(socket.recv_multipart())
+        front.close(0)
+        back.close(0)
+
+    thread = Thread(target=forward)
+    thread.start()
+    try:
+        yield f"tcp://127.0.0.1:{ports[0]}", f"tcp://127.0.0.1:{ports[1]}"
+    finally:
+        stop.set()
+        thread.join()
+
+
+@settings(max_examples=40)
+@given(
+    seeds=st.lists(st.integers(0, 2**32), min_size=1, max_size=8),
+    joins=st.lists(st.integers(0, 8), min_size=1, max_size=3),
+    keyframe_interval=st.sampled_from([0, 3]),
+)
+def test_after_any_history_every_replica_is_the_world(
+    seeds: list[int], joins: list[int], keyframe_interval: int
+) -> None:
+    world = World()
+    replicas: list[Replica] = []
+    with Publisher(FREE_PORT, keyframe_interval=keyframe_interval) as publisher:
+        for index, seed in enumerate(seeds):
+            replicas += [Replica(publisher.endpoint) for join in joins if min(join, len(seeds) - 1) == index]
+            play(world, seed)
+            publisher.publish(world)
+            catch_up(publisher, *replicas)
+            for replica in replicas:
+                assert difference(world, replica.world) == ""
+        for replica in replicas:
+            order = world.forest.order()
+            assert replica.world.table.pose[order].tobytes() == world.table.pose[order].tobytes()
+            replica.close()
+
+
+def test_updates_between_ticks_of_a_slow_replica_add_up() -> None:
+    world = World()
+    with Publisher(FREE_PORT) as publisher, Replica(publisher.endpoint) as replica:
+        play(world, 1)
+        publisher.publish(world)
+        catch_up(publisher, replica)
+        for seed in range(2, 20):
+            play(world, seed)
+            publisher.publish(world)
+        catch_up(publisher, replica)
+        assert difference(world, replica.world) == ""
+
+
+def test_joining_through_a_plain_proxy_second_joins_too() -> None:
+    world = World()
+    play(world, 5, steps=30)
+    with proxy() as (into, out):
+        publisher = Publisher(FREE_PORT)
+        publisher.link.socket.connect(into)
+        first = Replica(out)
+        publisher.publish(world)
+        catch_up(publisher, first)
+        second = Replica(out)
+        catch_up(publisher, first, second)
+        play(world, 6)
+        publisher.publish(world)
+        catch_up(publisher, first, second)
+        for replica in (first, second):
+            assert difference(world, replica.world) == ""
+            replica.close()
+        publisher.close()
+
+
+def test_a_replica_that_joins_while_the_simulation_is_paused_is_whole() -> None:
+    world = World()
+    play(world, 3)
+    with Publisher(FREE_PORT) as publisher:
+        publisher.publish(world)
+        with Replica(publisher.endpoint) as replica:
+            catch_up(publisher, replica)
+            assert difference(world, replica.world) == ""
+
+
+def test_a_new_publisher_on_the_same_port_is_noticed_and_followed() -> None:
+    events: list[str] = []
+    first = World()
+    play(first, 1)
+    publisher = Publisher(FREE_PORT)
+    endpoint = publisher.endpoint
+    replica = Replica(endpoint, on_event=lambda event, _: events.append(event))
+    publisher.publish(first)
+    catch_up(publisher, replica)
+    publisher.close()
+
+    second = World()
+    play(second, 99)
+    with Publisher(endpoint) as publisher:
+        publisher.publish(second)
+        for _ in range(3000):
+            publisher.poll()
+            replica.poll(0.005)
+            if replica.run_id == publisher.run_id and replica.whole:
+                break
+        assert difference(second, replica.world) == ""
+    assert "restart" in events
+    replica.close()
+
+
+def test_another_world_from_the_same_publisher_replaces_the_scene() -> None:
+    with Publisher(FREE_PORT) as publisher, Replica(publisher.endpoint) as replica:
+        for seed in (1, 2, 3):
+            world = World()
+            play(world, seed)
+            publisher.publish(world)
+            catch_up(publisher, replica)
+            assert difference(world, replica.world) == ""
+
+
+def test_a_lost_update_is_noticed_by_the_heartbeat_even_while_paused() -> None:
+    """The last update before a pause goes missing: drop it on the replica's side of the socket."""
+    events: list[str] = []
+    world = World()
+    play(world, 1)
+    with Publisher(FREE_PORT) as publisher:
+        replica = Replica(publisher.endpoint, on_event=lambda event, _: events.append(event))
+        publisher.publish(world)
+        catch_up(publisher, replica)
+        play(world, 2)
+        publisher.publish(world)
+        lost = replica._link.receive(PATIENCE_S)
+        assert lost is not None
+        for _ in range(3000):
+            publisher.poll()
+            replica.poll(0.005)
+            if replica.sequence == publisher.sequence:
+                break
+        assert difference(world, replica.world) == ""
+        assert events == ["joined", "gap", "joined"]
+        assert publisher.statistics.resyncs == 1
+        replica.close()
+
+
+def test_silence_is_told_once() -> None:
+    events: list[str] = []
+    with Publisher(FREE_PORT) as publisher:
+        replica = Replica(publisher.endpoint, silence_s=0.05, on_event=lambda event, _: events.append(event))
+        publisher.publish(World())
+        catch_up(publisher, replica)
+        replica.poll(0.3)
+        assert events == ["joined", "silence"]
+        replica.close()
+
+
+def test_updates_say_what_changed_and_what_went() -> None:
+    world = World()
+    a, b = world.spawn("a"), world.spawn("b")
+    child = world.spawn("child", parent=a)
+    with Publisher(FREE_PORT) as publisher, Replica(publisher.endpoint, latest=False) as replica:
+        publisher.publish(world)
+        first = follow(publisher, replica)
+        assert first.complete
+        assert first.changed.tolist() == [a, b, child]
+
+        world.get(a, Transform).position[0] = 4.0
+        propagate(world)
+        publisher.publish(world)
+        assert follow(publisher, replica).changed.tolist() == [a, child]
+
+        world.despawn(b)
+        propagate(world)
+        publisher.publish(world)
+        third = follow(publisher, replica)
+        assert (third.changed.tolist(), third.removed) == ([], (b,))
+
+
+def test_reading_every_update_yields_each_and_latest_yields_the_last() -> None:
+    world = World()
+    a = world.spawn("a")
+    with Publisher(FREE_PORT) as publisher:
+        every, latest = Replica(publisher.endpoint, latest=False), Replica(publisher.endpoint)
+        publisher.publish(world)
+        catch_up(publisher, every, latest)
+        for step in range(5):
+            world.get(a, Transform).position[0] = step + 1.0
+            propagate(world)
+            publisher.publish(world)
+        seen: list[float] = []
+        while len(seen) < 5:
+            update = every.poll(PATIENCE_S)
+            assert update is not None
+            seen.append(float(every.world.poses.position[0, 0]))
+        assert seen == [1.0, 2.0, 3.0, 4.0, 5.0]
+        catch_up(publisher, latest)
+        assert latest.world.poses.position[0, 0] == 5.0
+        every.close()
+        latest.close()
+
+
+def test_async_iteration() -> None:
+    world = World()
+    world.spawn("a")
+
+    async def first_of(replica: Replica) -> Update:
+        async for update in replica:
+            return update
+        raise AssertionError("closed")
+
+    with Publisher(FREE_PORT) as publisher, Replica(publisher.endpoint) as replica:
+
+        async def main() -> Update:
+            task = asyncio.create_task(first_of(replica))
+            publisher.publish(world)
+            while not task.done():
+                publisher.poll()
+                await asyncio.sleep(0.001)
+            return task.result()
+
+        assert asyncio.run(main()).complete
+
+
+@pytest.mark.parametrize("axes", ["ned", "enu", "unreal", "gltf"])
+def test_poses_come_in_the_axes_of_the_renderer(axes: str) -> None:
+    world = World()
+    world.spawn("a", position=(1, 2, 3), orientation=(0, 0, np.sqrt(0.5), np.sqrt(0.5)))
+    with Publisher(FREE_PORT) as publisher, Replica(publisher.endpoint, axes=axes) as replica:
+        publisher.publish(world)
+        catch_up(publisher, replica)
+        poses = replica.poses()
+        np.testing.assert_array_equal(poses.position, AXES[axes].points(world.poses.position[:1]))
+        np.testing.assert_array_equal(poses.orientation, AXES[axes].rotations(world.poses.orientation[:1]))
+    with pytest.raises(ValueError, match=r"axes: expected one of ned, .* got 'neb'; did you mean 'ned'?"):
+        Replica(FREE_PORT, axes="neb")
+
+
+def test_float32_instances_near_a_moving_centre_do_not_jitter() -> None:
+    """A thousand kilometres out, float32 alone is 6 cm coarse; relative to a centre nearby it is not."""
+    world = World()
+    far = np.array([1.0e6, 2.0e5, -1.0e4])
+    world.spawn("a", position=far + np.array([0.001, 0.002, 0.003]))
+    with Publisher(FREE_PORT) as publisher, Replica(publisher.endpoint) as replica:
+        publisher.publish(world)
+        catch_up(publisher, replica)
+        found = replica.instances(center=far)
+        assert found.position.dtype == np.float32
+        np.testing.assert_allclose(found.position[0], [0.001, 0.002, 0.003], atol=1e-9)
+
+
+def test_interpolation_between_two_updates() -> None:
+    world = World()
+    a = world.spawn("a", position=(0, 0, 0))
+    turned = Rotation.from_euler("ZYX", [0.9, -0.4, 0.2])
+    with Publisher(FREE_PORT) as publisher:
+        replica = Replica(publisher.endpoint, interpolated=True, latest=False)
+        with pytest.raises(StateError, match="no update has arrived yet"):
+            replica.interpolate(0)
+        publisher.publish(world, Tick(0, 1_000, 1_000))
+        follow(publisher, replica)
+        world.get(a, Transform).position[:] = (10.0, 0.0, -4.0)
+        world.get(a, Transform).orientation[:] = turned.as_quat()
+        late = world.spawn("late", position=(7, 7, 7))
+        propagate(world)
+        publisher.publish(world, Tick(1, 2_000, 1_000))
+        follow(publisher, replica)
+
+        quarter = replica.interpolate(1_250)
+        expected = Slerp([0, 1], Rotation.concatenate([Rotation.identity(), turned]))(0.25).as_quat()
+        np.testing.assert_allclose(quarter.position[0], [2.5, 0.0, -1.0], atol=1e-12)
+        np.testing.assert_allclose(quarter.orientation[0], expected, atol=1e-12)
+        assert quarter.entities.tolist() == [a, late]
+        assert quarter.position[1].tolist() == [7, 7, 7]
+        assert replica.interpolate(9_000).position[0].tolist() == [10, 0, -4]
+        np.testing.assert_allclose(replica.interpolate(3_000, extrapolate=True).position[0], [20, 0, -8])
+        replica.close()

@@ -1,0 +1,106 @@
+"""The JSON topics: complete documents are the world, and changes add up to it."""
+
+from typing import Any
+
+import orjson
+import pytest
+
+from diorama.ecs import Transform, World, difference, propagate
+from diorama.formats.aerosim import world_from_document
+from diorama.geo import Origin
+from diorama.tests.transport.history import play
+from diorama.transport.publisher import Publisher
+from diorama.transport.subscriber import Message, Subscriber
+
+FREE_PORT = "tcp://127.0.0.1:*"
+
+
+def next_message(publisher: Publisher, subscriber: Subscriber) -> Message:
+    for _ in range(2000):
+        publisher.poll()
+        message = subscriber.receive(0.005)
+        if message is not None:
+            return message
+    raise AssertionError("nothing came")
+
+
+def merge(scene: dict[str, Any], changes: dict[str, Any]) -> None:
+    """What a client does with changes: drop what is removed, replace what is told."""
+    for key in (*changes["removed"], *changes["entities"]):
+        scene["entities"].pop(key, None)
+        for group in scene["components"].values():
+            group.pop(key, None)
+    scene["entities"] |= changes["entities"]
+    for group, values in changes["components"].items():
+        scene["components"].setdefault(group, {}).update(values)
+    if "resources" in changes:
+        scene["resources"] = changes["resources"]
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_a_snapshot_and_the_changes_after_it_are_the_world(seed: int) -> None:
+    world = World(Origin(29.5, -95.0, 12.0))
+    play(world, seed, steps=20)
+    with Publisher(FREE_PORT) as publisher:
+        subscriber = Subscriber(publisher.endpoint, "scene/changes/", "snapshot/changes/me.0/")
+        publisher.publish(world)
+        scene = next_message(publisher, subscriber).json()
+        if scene["header"]["kind"] == "complete":
+            latest = scene["header"]["sequence"]
+        for more in range(5):
+            play(world, seed * 100 + more)
+            publisher.publish(world)
+        while latest < publisher.sequence:
+            message = next_message(publisher, subscriber).json()
+            header = message["header"]
+            if header["kind"] == "complete":
+                scene, latest = message, header["sequence"]
+            elif header["sequence"] > latest:
+                assert header["base"] == latest
+                merge(scene, message)
+                latest = header["sequence"]
+        subscriber.close()
+    del scene["header"]
+    without_effectors = world_from_document(scene)
+    assert difference(world, without_effectors) == ""
+
+
+def test_changes_hold_only_what_changed() -> None:
+    world = World()
+    a = world.spawn("a")
+    world.spawn("child", parent=a)
+    world.spawn("b")
+    with Publisher(FREE_PORT) as publisher, Subscriber(publisher.endpoint, "scene/changes/") as subscriber:
+        publisher.publish(world)
+        while not publisher.listens("scene/changes/"):
+            publisher.poll(0.01)
+        world.get(a, Transform).position[0] = 3.0
+        propagate(world)
+        publisher.publish(world)
+        changes = next_message(publisher, subscriber).json()
+        while changes["header"]["kind"] == "complete":
+            changes = next_message(publisher, subscriber).json()
+        assert sorted(changes["entities"]) == ["entity_0", "entity_1"]
+        assert changes["removed"] == []
+        assert "resources" not in changes
+
+
+def test_the_clock_and_topics_of_ones_own_reach_who_listens_and_nobody_else_pays() -> None:
+    world = World()
+    with Publisher(FREE_PORT) as publisher:
+        publisher.publish(world)
+        publisher.send_json("mine/battery", {"charge": 1.0})
+        assert publisher.statistics.messages == {"heartbeat/": 1}
+        with Subscriber(publisher.endpoint, "clock/", "mine/") as subscriber:
+            while not (publisher.listens("clock/") and publisher.listens("mine/battery/")):
+                publisher.poll(0.01)
+            publisher.publish(world)
+            publisher.send_json("mine/battery", {"charge": 0.5})
+            assert orjson.loads(bytes(next_message(publisher, subscriber).frames[0])) == {
+                "tick": 2,
+                "time_ns": 0,
+            }
+            mine = next_message(publisher, subscriber)
+            assert (mine.topic, mine.json()) == ("mine/battery", {"charge": 0.5})
+        with pytest.raises(ValueError, match="topic 'scene' is taken by diorama"):
+            publisher.send_json("scene", {})

@@ -1,0 +1,141 @@
+"""Applying messages to a world: how a replica becomes, and stays, equal to what is published.
+
+Entities keep the handles they have at the publisher, so rows on the wire are rows here.
+"""
+
+from collections.abc import Sequence
+
+import msgspec
+import numpy as np
+
+from diorama.ecs.table import ROW_BITS, UNSEEN
+from diorama.ecs.world import World
+from diorama.schemas.errors import DioramaError, MessageError
+from diorama.transport import codec
+from diorama.transport.codec import Frame, Structure
+
+
+def world_from_complete(frames: Sequence[Frame]) -> World:
+    """A new world from a complete scene of local poses."""
+    codec.expect_frames(frames, 5)
+    structure = codec.decode_structure(frames[0])
+    rows = codec.decode_rows(frames[1])
+    values = codec.decode_values(frames[2], len(rows), codec.WIDTH["local"])
+    if structure.row != rows.tolist():
+        raise MessageError("complete scene: its rows are not those of its structure")
+    world = World(codec.origin_from_structure(structure))
+    try:
+        _insert(world, structure, range(len(rows)), values)
+        for name, value in (structure.resources or {}).items():
+            world.set_resource(name, value)
+        _set_velocities(world, structure, frames[3], frames[4])
+    except (DioramaError, ValueError, TypeError, KeyError) as problem:
+        raise MessageError(f"complete scene: {problem}") from None
+    return world
+
+
+def apply_update(world: World, frames: Sequence[Frame]) -> None:
+    """Bring a world from one update to the next. On MessageError the world is no longer equal to anything."""
+    codec.expect_frames(frames, 5)
+    structure = codec.decode_structure(frames[0])
+    rows = codec.decode_rows(frames[1])
+    values = codec.decode_values(frames[2], len(rows), codec.WIDTH["local"])
+    try:
+        if frames[0]:
+            _apply_structure(world, structure)
+        table = world.table
+        if len(rows):
+            if rows.max() >= table.high or not table.alive[rows].all():
+                raise MessageError("poses for entities that are not there")
+            first, last = int(rows[0]), int(rows[-1]) + 1
+            if last - first == len(rows) and bool((np.diff(rows) == 1).all()):
+                table.local[first:last] = values
+            else:
+                table.local[rows] = values
+        _set_velocities(world, structure, frames[3], frames[4])
+    except (DioramaError, ValueError, TypeError, KeyError) as problem:
+        raise MessageError(f"update: {problem}") from None
+
+
+def _apply_structure(world: World, structure: Structure) -> None:
+    table = world.table
+    handles = [
+        row | generation << ROW_BITS
+        for row, generation in zip(structure.row, structure.generation, strict=True)
+    ]
+    known = [index for index, handle in enumerate(handles) if world.alive(handle)]
+    # Whoever stays lets go of parent and name first: its parent may be about to go, its name to change hands.
+    for index in known:
+        world.reparent(handles[index], None)
+        if world.name(handles[index]) != structure.name[index]:
+            world.rename(handles[index], f"\0{handles[index]}")
+    for row, generation in structure.removed:
+        if world.alive(row | generation << ROW_BITS):
+            world.despawn(row | generation << ROW_BITS)
+    stays = set(known)
+    _insert(world, structure, [index for index in range(len(handles)) if index not in stays], None)
+    for index in known:
+        handle = handles[index]
+        world.rename(handle, structure.name[index])
+        if world.asset(handle) != structure.asset[index]:
+            world.set_asset(handle, structure.asset[index])
+        _set_groups(world, handle, structure.components.get(str(structure.row[index]), {}))
+        table.velocities.present[structure.row[index]] = False
+    for index, parent in enumerate(structure.parent):
+        if parent >= 0 and int(table.parent[structure.row[index]]) != parent:
+            world.reparent(handles[index], world.entity_at(parent))
+    for name, value in (structure.resources or {}).items():
+        world.set_resource(name, value)
+    if structure.has_origin is not None:
+        world.origin = codec.origin_from_structure(structure)
+
+
+def _insert(
+    world: World,
+    structure: Structure,
+    chosen: Sequence[int],
+    values: "np.ndarray[tuple[int, int], np.dtype[np.float64]] | None",
+) -> None:
+    """Make the chosen entities of a structure; those whose parent is not among them become roots for now."""
+    if not chosen:
+        return
+    index_of = {structure.row[index]: place for place, index in enumerate(chosen)}
+    world.insert(
+        [structure.name[index] for index in chosen],
+        asset=[structure.asset[index] for index in chosen],
+        keys=[structure.key[index] for index in chosen],
+        parents=[index_of.get(structure.parent[index], -1) for index in chosen],
+        entities=np.array([structure.row[i] | structure.generation[i] << ROW_BITS for i in chosen], np.int64),
+        position=None if values is None else values[:, 0:3],
+        orientation=None if values is None else values[:, 3:7],
+        scale=None if values is None else values[:, 7:10],
+    )
+    if structure.components:
+        for index in chosen:
+            groups = structure.components.get(str(structure.row[index]))
+            if groups:
+                _set_groups(world, structure.row[index] | structure.generation[index] << ROW_BITS, groups)
+
+
+def _set_groups(world: World, handle: int, groups: dict[str, object]) -> None:
+    before = world.groups(handle)
+    try:
+        for group in before.keys() - groups.keys():
+            world.remove_group(handle, group)
+        for group, value in groups.items():
+            if before.get(group) != value:
+                world.set_group(handle, group, value)
+    except msgspec.ValidationError as problem:
+        raise MessageError(f"entity {world.name(handle)!r}: {problem}") from None
+
+
+def _set_velocities(world: World, structure: Structure, row_frame: Frame, value_frame: Frame) -> None:
+    rows = codec.decode_rows(row_frame)
+    values = codec.decode_values(value_frame, len(rows), codec.VELOCITY_WIDTH)
+    table = world.table
+    told = np.array([*structure.moving, *rows.tolist()], np.int64) if structure.moving else rows
+    if len(told) and (told.max() >= table.high or not table.alive[told].all()):
+        raise MessageError("velocities for entities that are not there")
+    table.velocities.present[told] = True
+    table.velocity_seen[told] = UNSEEN
+    table.velocities.block[rows] = values

@@ -1,0 +1,292 @@
+"""Messages as bytes: the header, the structure and the columns. Knows worlds and bytes, and no sockets.
+
+A message is a topic, a header of 64 bytes and body frames; `docs/wire.md` describes every byte. Structure is JSON by
+columns; poses and coordinates are blocks of little-endian float64, one row after the other.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from struct import Struct
+from typing import Any, Literal
+
+import msgspec
+import numpy as np
+import orjson
+from numpy.typing import NDArray
+
+from diorama.ecs.locate import refresh
+from diorama.ecs.table import ROW_BITS
+from diorama.ecs.tree import settle_order
+from diorama.ecs.world import World
+from diorama.geo import Ellipsoid, Origin
+from diorama.schemas.errors import MessageError
+
+PROTOCOL = 1
+MAGIC = b"DIOR"
+COMPLETE, UPDATE, BEAT, DATA = 1, 2, 3, 4
+_HEADER = Struct("<4sBBH16sQQQqQ")
+HEADER_SIZE = _HEADER.size
+Frame = bytes | memoryview
+Rows = NDArray[np.int32]
+Block = Literal["local", "world", "geo"]
+WIDTH: dict[str, int] = {"local": 10, "world": 10, "geo": 6}
+VELOCITY_WIDTH = 6
+MAX_ROW = 1 << 26
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """What every message says of itself. `base` is the sequence number this update builds on."""
+
+    kind: int
+    run_id: bytes
+    sequence: int
+    epoch: int = 0
+    tick: int = 0
+    time_ns: int = 0
+    base: int = 0
+
+
+def pack_header(header: Header) -> bytes:
+    """64 bytes."""
+    return _HEADER.pack(
+        MAGIC,
+        PROTOCOL,
+        header.kind,
+        0,
+        header.run_id,
+        header.sequence,
+        header.epoch,
+        header.tick,
+        header.time_ns,
+        header.base,
+    )
+
+
+def unpack_header(frame: Frame) -> Header:
+    """The header, or MessageError saying what was wrong with it."""
+    if len(frame) != HEADER_SIZE:
+        raise MessageError(f"header: expected {HEADER_SIZE} bytes, got {len(frame)}")
+    magic, protocol, kind, _, run_id, sequence, epoch, tick, time_ns, base = _HEADER.unpack(frame)
+    if magic != MAGIC:
+        raise MessageError(f"header: expected it to begin with {MAGIC!r}, got {magic!r}")
+    if protocol != PROTOCOL:
+        raise MessageError(
+            f"header: expected protocol version {PROTOCOL}, got {protocol}; update the older side"
+        )
+    if kind not in (COMPLETE, UPDATE, BEAT, DATA):
+        raise MessageError(f"header: unknown kind {kind}")
+    return Header(kind, run_id, sequence, epoch, tick, time_ns, base)
+
+
+class Structure(msgspec.Struct, omit_defaults=True):
+    """Entities that are new or changed, by columns and parents first; what is gone; resources that changed.
+
+    `parent` is a row, -1 for a root; `components` holds the groups of those rows that have any. In a complete scene
+    `resources` is everything and `removed` is empty.
+    """
+
+    row: list[int] = []
+    generation: list[int] = []
+    key: list[str] = []
+    name: list[str] = []
+    asset: list[str] = []
+    parent: list[int] = []
+    components: dict[str, dict[str, Any]] = {}
+    moving: list[int] = []  # rows of these entities that have a velocity
+    removed: list[tuple[int, int]] = []  # (row, generation)
+    resources: dict[str, Any] | None = None
+    origin: dict[str, float] | None = None
+    has_origin: bool | None = None  # None: the origin has not changed
+
+
+_structure_decoder = msgspec.json.Decoder(Structure)
+_encoder = msgspec.json.Encoder()
+NO_STRUCTURE = b""
+
+
+@dataclass(frozen=True, slots=True)
+class Since:
+    """How far a listener has been told: the propagation and the structural change it knows."""
+
+    version: int = -1
+    epoch: int = -1
+
+
+def encode_structure(world: World, rows: Rows, since: Since | None) -> bytes:
+    """The structure of the given rows, and what else changed; with `since` None everything is told."""
+    table = world.table
+    listed = rows.tolist()
+    entities = [world.entity_at(row) for row in listed]
+    carried = ((str(row), world.groups(entity)) for row, entity in zip(listed, entities, strict=True))
+    structure = Structure(
+        row=listed,
+        generation=table.generation[rows].tolist(),
+        key=[world.key(entity) for entity in entities],
+        name=[world.name(entity) for entity in entities],
+        asset=[world.asset(entity) for entity in entities],
+        parent=table.parent[rows].tolist(),
+        components={row: groups for row, groups in carried if groups},
+        moving=rows[table.velocities.present[rows]].tolist(),
+    )
+    if since is None:
+        structure.resources = dict(world.resources)
+        tell_origin = True
+    else:
+        structure.removed = [
+            (entity & 0xFFFFFFFF, entity >> ROW_BITS)
+            for epoch, entity, _ in world.removals
+            if epoch > since.epoch
+        ]
+        changed = {
+            name: world.resource(name) for name, epoch in world.resource_epochs.items() if epoch > since.epoch
+        }
+        structure.resources = changed or None
+        tell_origin = world.origin_epoch > since.epoch
+    if tell_origin:
+        structure.has_origin = world.origin is not None
+        structure.origin = None if world.origin is None else json_from_origin(world.origin)
+    return orjson.dumps(msgspec.to_builtins(structure))
+
+
+def json_from_origin(origin: Origin) -> dict[str, float]:
+    """An origin with its ellipsoid, exactly."""
+    return {
+        "latitude_deg": origin.latitude_deg,
+        "longitude_deg": origin.longitude_deg,
+        "altitude": origin.altitude,
+        "equatorial_radius": origin.ellipsoid.equatorial_radius,
+        "flattening": origin.ellipsoid.flattening,
+    }
+
+
+def origin_from_json(value: dict[str, float]) -> Origin:
+    """The origin a structure carries."""
+    ellipsoid = Ellipsoid(value["equatorial_radius"], value["flattening"])
+    return Origin(value["latitude_deg"], value["longitude_deg"], value["altitude"], ellipsoid)
+
+
+def origin_from_structure(structure: Structure) -> Origin | None:
+    """The origin a structure tells of; MessageError when it is not one."""
+    if not structure.has_origin:
+        return None
+    try:
+        return origin_from_json(structure.origin or {})
+    except (KeyError, ValueError) as problem:
+        raise MessageError(f"origin: {problem}") from None
+
+
+def decode_structure(frame: Frame) -> Structure:
+    """The structure of a message; MessageError when it is not one."""
+    if len(frame) == 0:
+        return Structure()
+    try:
+        structure = _structure_decoder.decode(frame)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
+        raise MessageError(f"structure: {problem}") from None
+    count = len(structure.row)
+    columns = (structure.generation, structure.key, structure.name, structure.asset, structure.parent)
+    if any(len(column) != count for column in columns):
+        raise MessageError("structure: its columns differ in length")
+    numbers = [*structure.row, *(parent for parent in structure.parent if parent != -1), *structure.moving]
+    if any(not 0 <= row < MAX_ROW for row in numbers):
+        raise MessageError(f"structure: expected rows from 0 to {MAX_ROW - 1}")
+    if any(not 0 <= generation < 1 << 31 for generation in structure.generation):
+        raise MessageError("structure: expected generations from 0 to 2**31 - 1")
+    return structure
+
+
+def changed_rows(world: World, since: Since) -> tuple[Rows, Rows]:
+    """Rows whose structure changed, and rows whose local pose did (new ones among them), parents first."""
+    table = world.table
+    order = settle_order(world)
+    if world.epoch == since.epoch:
+        return order[:0], order[table.moved[order] > since.version]
+    structured = table.structured[order] > since.epoch
+    return order[structured], order[structured | (table.moved[order] > since.version)]
+
+
+def posed_rows(world: World, since: Since) -> Rows:
+    """Rows whose world pose changed, parents first."""
+    table = world.table
+    order = settle_order(world)
+    stale = table.posed[order] > since.version
+    if world.epoch != since.epoch:
+        stale |= table.structured[order] > since.epoch
+    if world.origin_epoch > since.epoch:
+        return order
+    return order[stale]
+
+
+def velocity_rows(world: World, since: Since) -> Rows:
+    """Rows whose velocity changed, or that have one and are new."""
+    table = world.table
+    order = settle_order(world)
+    told = table.velocity_moved[order] > since.version
+    if world.epoch != since.epoch:
+        told |= table.structured[order] > since.epoch
+    return order[table.velocities.present[order] & told]
+
+
+def gather(
+    world: World, block: Block, rows: Rows, out: NDArray[np.float64] | None = None
+) -> NDArray[np.float64]:
+    """(n, width) values of some rows, into a buffer when one is given."""
+    table = world.table
+    if block == "geo":
+        ecef, lla = refresh(world)
+        values = np.empty((len(rows), 6)) if out is None else out
+        np.take(ecef, rows, axis=0, out=values[:, 0:3])
+        values[:, 3:6] = lla[rows]
+        return values
+    source = table.local if block == "local" else table.pose
+    first = int(rows[0]) if len(rows) else 0
+    if len(rows) and int(rows[-1]) - first + 1 == len(rows) and bool((np.diff(rows) == 1).all()):
+        values = source[first : first + len(rows)]
+        if out is None:
+            return values.copy()
+        out[:] = values
+        return out
+    if out is None:
+        return source[rows]
+    return np.take(source, rows, axis=0, out=out, mode="clip")  # rows are good; clip spares numpy a copy
+
+
+def encode_blocks(
+    world: World, block: Block, rows: Rows, moving: Rows, out: NDArray[np.float64] | None = None
+) -> list[Frame]:
+    """Four frames: row numbers and their values, row numbers and their velocities."""
+    return [
+        _bytes_of(rows),
+        _bytes_of(gather(world, block, rows, out)),
+        _bytes_of(moving),
+        _bytes_of(world.velocities.block[moving]),
+    ]
+
+
+def _bytes_of(values: NDArray[Any]) -> memoryview:
+    little = values.astype(values.dtype.newbyteorder("<"), copy=False)
+    return np.ascontiguousarray(little).data.cast("B") if values.size else memoryview(b"")
+
+
+def decode_rows(frame: Frame) -> Rows:
+    """Row numbers of a message."""
+    if len(frame) % 4:
+        raise MessageError(f"rows: expected a multiple of 4 bytes, got {len(frame)}")
+    rows = np.frombuffer(frame, "<i4")
+    if len(rows) and (rows.min() < 0 or rows.max() >= MAX_ROW):
+        raise MessageError(f"rows: expected numbers from 0 to {MAX_ROW - 1}")
+    return rows
+
+
+def decode_values(frame: Frame, count: int, width: int) -> NDArray[np.float64]:
+    """(count, width) float64 of a message."""
+    if len(frame) != count * width * 8:
+        raise MessageError(f"values: expected {count} rows of {width * 8} bytes, got {len(frame)} bytes")
+    return np.frombuffer(frame, "<f8").reshape(count, width)
+
+
+def expect_frames(frames: Sequence[Frame], count: int) -> None:
+    """MessageError unless a message has that many body frames."""
+    if len(frames) != count:
+        raise MessageError(f"message: expected {count} body frames, got {len(frames)}")

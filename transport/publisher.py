@@ -1,0 +1,273 @@
+"""Publishing a world: every update on the topics somebody listens to, and the complete scene to whoever joins."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from time import monotonic
+from typing import Any, Protocol, Self
+from uuid import uuid4
+
+import numpy as np
+import orjson
+from numpy.typing import NDArray
+
+from diorama.ecs.tree import propagate, settle_order
+from diorama.ecs.world import World
+from diorama.schemas import topics
+from diorama.transport import codec
+from diorama.transport.codec import Block, Header, Since
+from diorama.transport.connect import open_publish_link
+from diorama.transport.engine import Frame
+from diorama.transport.scene_json import changes_document, complete_document
+from diorama.transport.security import ServerSecurity
+
+HEARTBEAT_S = 1.0
+BLOCKS: dict[str, Block] = {topics.SCENE_LOCAL: "local", topics.SCENE_WORLD: "world", topics.SCENE_GEO: "geo"}
+
+
+class Tick(Protocol):
+    """A moment of simulation time."""
+
+    @property
+    def index(self) -> int:
+        """Which tick of the run."""
+
+    @property
+    def time_ns(self) -> int:
+        """Simulation time in nanoseconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Moment:
+    index: int = 0
+    time_ns: int = 0
+
+
+@dataclass(slots=True)
+class Statistics:
+    """What a publisher has done so far."""
+
+    updates: int = 0
+    joins: int = 0
+    resyncs: int = 0  # complete scenes asked for again: a listener lost updates, or its connection
+    bytes_sent: int = 0
+    messages: dict[str, int] = field(default_factory=dict)
+
+
+class Publisher:
+    """Publishes one world at a time. Nothing is encoded that nobody listens to, and nobody can block it."""
+
+    def __init__(
+        self,
+        endpoint: str | Sequence[str] = "tcp://127.0.0.1:5555",
+        *,
+        keyframe_interval: int = 0,
+        queue: int = 16,
+        security: ServerSecurity | None = None,
+        insecure: bool = False,
+    ) -> None:
+        """Bind; port `*` takes a free one (see `endpoints`).
+
+        `keyframe_interval` sends a complete scene to everyone every so many updates, for listeners behind a proxy that
+        hides joins. `queue` is how many updates may wait for one slow subscriber before its next ones are dropped.
+        """
+        endpoints = [endpoint] if isinstance(endpoint, str) else list(endpoint)
+        self._link = open_publish_link(endpoints, queue=queue, security=security, insecure=insecure)
+        self.endpoints = self._link.endpoints
+        self.run_id = uuid4().bytes
+        self.sequence = 0
+        self.statistics = Statistics()
+        self._keyframe_interval = keyframe_interval
+        self._listening: set[str] = set()
+        self._joining: list[str] = []
+        self._since = Since()
+        self._world: World | None = None
+        self._moment: Tick = _Moment()
+        self._last_beat = -np.inf
+        self._buffers = _Buffers()
+
+    @property
+    def endpoint(self) -> str:
+        """The (first) endpoint others connect to."""
+        return self.endpoints[0]
+
+    @property
+    def link(self) -> Any:
+        """The engine's link, for whoever waits on several at once."""
+        return self._link
+
+    def listens(self, topic: str) -> bool:
+        """Whether somebody listens to a topic."""
+        return any(topic.startswith(prefix) for prefix in self._listening)
+
+    def publish(self, world: World, tick: Tick | None = None) -> None:
+        """Tell everybody what changed since the last update."""
+        if tick is None:
+            tick = _Moment(self.sequence + 1, self._moment.time_ns)
+        self._notice_interests()
+        if world.propagated_epoch != world.epoch:
+            propagate(world)
+        fresh = world is not self._world or self._lost_removals(world)
+        complete = fresh or (self._keyframe_interval > 0 and self.sequence % self._keyframe_interval == 0)
+        self._world, self._moment = world, tick
+        self.sequence += 1
+        self.statistics.updates += 1
+        self._send_scene(world, complete)
+        self._since = Since(world.version, world.epoch)
+        if self.listens(topics.CLOCK):
+            clock = {"tick": tick.index, "time_ns": tick.time_ns}
+            self._send(topics.CLOCK, codec.DATA, [orjson.dumps(clock)])
+        self._answer_joins()
+        self._beat()
+
+    def send_json(self, topic: str, value: Mapping[str, Any]) -> None:
+        """Publish a message of your own, as JSON, if somebody listens."""
+        name = topics.user_topic(topic)
+        if self.listens(name):
+            self._send(name, codec.DATA, [orjson.dumps(value, option=orjson.OPT_SERIALIZE_NUMPY)])
+
+    def send_bytes(self, topic: str, *frames: Frame) -> None:
+        """Publish bytes of your own, if somebody listens."""
+        name = topics.user_topic(topic)
+        if self.listens(name):
+            self._send(name, codec.DATA, list(frames))
+
+    def poll(self, timeout_s: float = 0.0) -> None:
+        """Between updates: greet whoever joined and keep the heartbeat going. Call it while waiting or paused."""
+        self._notice_interests(timeout_s)
+        self._answer_joins()
+        self._beat()
+
+    def close(self) -> None:
+        """Stop publishing."""
+        self._link.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *problem: object) -> None:
+        self.close()
+
+    # -- inside --------------------------------------------------------------------------------------------------
+
+    def _lost_removals(self, world: World) -> bool:
+        """Whether entities went so fast that the world no longer knows all that this publisher has not told."""
+        removals = world.removals
+        return len(removals) == removals.maxlen and removals[0][0] > self._since.epoch
+
+    def _send_scene(self, world: World, complete: bool) -> None:
+        kind = codec.COMPLETE if complete else codec.UPDATE
+        for topic, block in BLOCKS.items():
+            if self.listens(topic) and not (block == "geo" and world.origin is None):
+                self._send(topic, kind, self._column_frames(world, block, complete))
+        if self.listens(topics.SCENE_JSON):
+            self._send(
+                topics.SCENE_JSON, codec.COMPLETE, [complete_document(world, self._header(codec.COMPLETE))]
+            )
+        if self.listens(topics.SCENE_CHANGES):
+            header = self._header(kind)
+            body = (
+                complete_document(world, header) if complete else changes_document(world, header, self._since)
+            )
+            self._send(topics.SCENE_CHANGES, kind, [body])
+
+    def _column_frames(self, world: World, block: Block, complete: bool) -> list[Frame]:
+        since = self._since
+        if complete:
+            structured = rows = settle_order(world)
+            structure = codec.encode_structure(world, structured, None)
+            moving = rows[world.velocities.present[rows]]
+        else:
+            structured, rows = codec.changed_rows(world, since)
+            if block != "local":
+                rows = codec.posed_rows(world, since)
+            changed = world.epoch != since.epoch
+            structure = codec.encode_structure(world, structured, since) if changed else codec.NO_STRUCTURE
+            moving = codec.velocity_rows(world, since)
+        values = self._buffers.take(len(rows), codec.WIDTH[block])
+        return [structure, *codec.encode_blocks(world, block, rows, moving, values)]
+
+    def _header(self, kind: int) -> Header:
+        epoch = 0 if self._world is None else self._world.epoch
+        base = self.sequence - 1 if kind == codec.UPDATE else self.sequence
+        return Header(kind, self.run_id, self.sequence, epoch, self._moment.index, self._moment.time_ns, base)
+
+    def _send(self, topic: str, kind: int, frames: Sequence[Frame]) -> None:
+        done = self._link.send(topic, [codec.pack_header(self._header(kind)), *frames])
+        self._buffers.sent(done)
+        self.statistics.bytes_sent += sum(len(frame) for frame in frames)
+        self.statistics.messages[topic] = self.statistics.messages.get(topic, 0) + 1
+
+    def _notice_interests(self, timeout_s: float = 0.0) -> None:
+        for interest in self._link.interests(timeout_s):
+            if not interest.topic.startswith(topics.SNAPSHOT):
+                (self._listening.add if interest.listens else self._listening.discard)(interest.topic)
+            elif interest.listens and topics.encoding_of_snapshot(interest.topic):
+                self._joining.append(interest.topic)
+
+    def _answer_joins(self) -> None:
+        """A complete scene for each newcomer, on the topic that only it listens to; equal encodings share the work."""
+        if not self._joining or self._world is None:
+            return
+        bodies: dict[str, list[Frame]] = {}
+        for topic in self._joining:
+            encoding = topics.encoding_of_snapshot(topic)
+            if encoding is None or (encoding == "geo" and self._world.origin is None):
+                continue
+            if encoding not in bodies:
+                bodies[encoding] = self._complete_body(self._world, encoding)
+            self._send(topic, codec.COMPLETE, bodies[encoding])
+            again = topic.rstrip("/").rpartition(".")[2] not in ("", "0")
+            self.statistics.joins += not again
+            self.statistics.resyncs += again
+        self._joining.clear()
+
+    def _complete_body(self, world: World, encoding: str) -> list[Frame]:
+        if world.propagated_epoch != world.epoch:
+            propagate(world)
+        if encoding in ("json", "changes"):
+            return [complete_document(world, self._header(codec.COMPLETE))]
+        rows = settle_order(world)
+        moving = rows[world.velocities.present[rows]]
+        structure = codec.encode_structure(world, rows, None)
+        # Fresh memory: the same frames may be on their way to several newcomers at once.
+        block = BLOCKS[topics.CONTINUES[encoding]]
+        return [structure, *codec.encode_blocks(world, block, rows, moving)]
+
+    def _beat(self) -> None:
+        now = monotonic()
+        if now - self._last_beat >= HEARTBEAT_S:
+            self._last_beat = now
+            self._send(topics.HEARTBEAT, codec.BEAT, [])
+
+
+class _Buffers:
+    """Send buffers, used again once the engine is done with them: a live column sent without copying would change
+    on its way, and fresh memory for every update costs more than filling it.
+    """
+
+    KEPT = 8
+
+    def __init__(self) -> None:
+        self._free: list[NDArray[np.float64]] = []
+        self._taken: list[NDArray[np.float64]] = []
+        self._flying: list[tuple[NDArray[np.float64], Callable[[], bool]]] = []
+
+    def take(self, rows: int, width: int) -> NDArray[np.float64]:
+        """An array of (rows, width), with whatever it held before."""
+        size = rows * width
+        self._free += [buffer for buffer, done in self._flying if done()]
+        self._flying = [(buffer, done) for buffer, done in self._flying if not done()]
+        for index, buffer in enumerate(self._free):
+            if buffer.size >= size:
+                found = self._free.pop(index)
+                break
+        else:
+            found = np.empty(max(size, 1024))
+            self._free = self._free[-self.KEPT :]
+        self._taken.append(found)
+        return found[:size].reshape(rows, width)
+
+    def sent(self, done: Callable[[], bool]) -> None:
+        """What was taken is on its way until `done` says otherwise."""
+        self._flying += [(buffer, done) for buffer in self._taken]
+        self._taken = []
