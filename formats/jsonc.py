@@ -4,6 +4,7 @@ Comments and trailing commas are blanked in place, so that the text keeps its po
 orjson's work. Positions are found by a scan when somebody asks, which is when something is wrong.
 """
 
+import json
 import re
 from dataclasses import dataclass, field
 from typing import Any
@@ -78,6 +79,8 @@ class Document:
 
     def duplicates(self) -> list[Problem]:
         """One problem for each key that is written twice in the same object; the last one counts."""
+        if not _repeats_keys(self._text):
+            return []
         message = "this key is written twice in one object; the last one counts"
         return [
             Problem(message, path_text(path), self.file, *self._line_column(offset))
@@ -235,6 +238,21 @@ def _value_end(text: bytes, at: int) -> int:
         if depth == 0:
             return match.end()
     raise AssertionError("a container of a valid text is closed")
+
+
+def _repeats_keys(text: bytes) -> bool:
+    """Whether any object has a key twice, without saying where: the parser of the standard library can tell fast."""
+    repeated = False
+
+    def look(pairs: list[tuple[str, Any]]) -> None:
+        nonlocal repeated
+        repeated = repeated or len(dict(pairs)) < len(pairs)
+
+    try:
+        json.loads(text, object_pairs_hook=look)
+    except RecursionError:  # fewer levels than orjson's
+        return True
+    return repeated
 
 
 def _repeated_keys(text: bytes) -> list[tuple[Path, int]]:

@@ -52,6 +52,13 @@ FORMATS = (
         suffixes=(".json", ".jsonc"),
         markers=(b'"world"', b'"orchestrator"', b'"renderers"', b'"actor_name"'),
     ),
+    Format(
+        name="airsim",
+        about="Project AirSim's scene configuration (JSONC), with the robot files it names",
+        module="diorama.formats.airsim",
+        suffixes=(".json", ".jsonc"),
+        markers=(b'"id"', b'"actors"', b'"clock"', b'"home-geo-point"', b'"robot-config"'),
+    ),
 )
 
 

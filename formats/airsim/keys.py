@@ -1,0 +1,293 @@
+"""Every key of Project AirSim's scene, robot, environment-actor and environment-object files."""
+
+from diorama.formats.airsim.fields import (
+    Check,
+    Form,
+    anything,
+    choice,
+    color,
+    flag,
+    group,
+    identifier,
+    integer,
+    items,
+    located,
+    number,
+    numbers,
+    text,
+    vector,
+)
+
+NUMBER = number()
+NOT_NEGATIVE = number(low=0.0)
+COUNT = integer(low=0)
+
+
+def _all(check: Check, *names: str) -> dict[str, Check]:
+    return dict.fromkeys(names, check)
+
+
+# Places. Robot parts stand relative to their parent; actors may also stand at a geo-point.
+ORIGIN = Form(_all(vector, "xyz", "rpy", "rpy-deg"))
+GEO_ORIGIN = Form(_all(vector, "xyz", "geo-point", "rpy", "rpy-deg"))
+
+# The scene.
+CLOCK = Form(
+    {
+        "type": choice("steppable", "real-time"),
+        "step-ns": integer(low=1),
+        "real-time-update-rate": COUNT,
+        "pause-on-start": flag,
+    }
+)
+HOME = Form({"latitude": number(-90, 90), "longitude": number(-180, 180), "altitude": NUMBER})
+SEGMENTATION = Form(_all(flag, "initialize-ids", "ignore-existing", "use-owner-name"))
+ROBOT_ACTOR = Form(
+    {
+        "type": choice("robot"),
+        "name": identifier,
+        "origin": group(GEO_ORIGIN),
+        "robot-config": anything,
+        "start-landed": flag,
+        "physics-connection": anything,
+        "control-connection": anything,
+    },
+    required=("type", "name", "robot-config"),
+)
+ENV_ACTOR = Form(
+    {
+        "type": choice("env_actor", "env_car", "env_human"),
+        "name": identifier,
+        "origin": group(GEO_ORIGIN),
+        "env-actor-config": anything,
+    },
+    required=("type", "name", "env-actor-config"),
+)
+ENV_OBJECT = Form(
+    {
+        "type": choice("env_particle_effect"),
+        "name": identifier,
+        "origin": group(GEO_ORIGIN),
+        "env-object-config": anything,
+    },
+    required=("type", "name", "env-object-config"),
+)
+_SPAWNED: dict[str, Check] = {
+    "name": text,
+    "asset-path": text,
+    "scale": vector,
+    "physics-enabled": flag,
+    "origin": group(GEO_ORIGIN),
+}
+SPAWNED_FILE = Form(
+    {**_SPAWNED, "file-format": choice("sim-packaged", "gltf"), "is-binary": flag},
+    required=("name", "asset-path"),
+)
+SPAWN_OBJECTS = Form(
+    {
+        "sim-packaged": items(located(group(Form(_SPAWNED, required=("name", "asset-path"))))),
+        "from-file": items(located(group(SPAWNED_FILE))),
+    }
+)
+SCENE = Form(
+    {
+        "id": identifier,
+        "actors": items(located(group(ROBOT_ACTOR))),
+        "environment-actors": items(located(group(ENV_ACTOR))),
+        "environment-objects": items(located(group(ENV_OBJECT))),
+        "spawn-objects": group(SPAWN_OBJECTS),
+        "clock": group(CLOCK),
+        "home-geo-point": group(HOME),
+        "wind": group(Form({"velocity": vector})),
+        "segmentation": group(SEGMENTATION),
+        "scene-type": choice("UnrealNative", "CustomGIS", "CesiumGIS", "BlackShark"),
+        "tiles-dir": text,
+        "tiles-dir-is-client-relative": flag,
+        "horizon-tiles-dir": text,
+        "tiles-altitude-offset": NUMBER,
+        "tiles-lod-max": integer(high=23),
+        "tiles-lod-min": integer(low=13),
+        "vr-mode": flag,
+        "enable-sim-topic-callback": flag,
+        "distributed-sim": anything,
+    },
+    required=("id",),
+)
+
+# Links.
+_BOX = group(Form({"size": vector}, required=("size",)))
+_CYLINDER = group(Form({"radius": NOT_NEGATIVE, "length": NOT_NEGATIVE}))
+_LIFT_DRAG = Form(
+    {
+        **_all(NUMBER, "alpha-0", "alpha-stall", "area"),
+        **_all(NUMBER, "c-lift-alpha", "c-drag-alpha", "c-moment-alpha"),
+        **_all(NUMBER, "c-lift-alpha-stall", "c-drag-alpha-stall", "c-moment-alpha-stall"),
+        **_all(
+            NUMBER, "control-surface-cl-per-rad", "control-surface-cd-per-rad", "control-surface-cm-per-rad"
+        ),
+        **_all(vector, "center-pressure-xyz", "forward-xyz", "upward-xyz"),
+    }
+)
+_INERTIAL = Form(
+    {
+        "origin": group(ORIGIN),
+        "mass": NOT_NEGATIVE,
+        "inertia": group(
+            Form(
+                {
+                    "type": choice("geometry", "matrix", "point-mass"),
+                    "geometry": group(Form({"box": _BOX})),
+                    **_all(NUMBER, "ixx", "iyy", "izz"),
+                }
+            )
+        ),
+        "aerodynamics": group(
+            Form(
+                {
+                    "drag-coefficient": NUMBER,
+                    "type": choice("geometry", "cross-section-areas-xyz", "lift-drag"),
+                    "geometry": group(Form({"box": _BOX, "cylinder": _CYLINDER})),
+                    "cross-section-areas-xyz": vector,
+                    "lift-drag": group(_LIFT_DRAG),
+                }
+            )
+        ),
+        "inertia-tensor-scale": vector,
+        "stablization-threshold-multiplier": NUMBER,
+        **_all(COUNT, "velocity-solver-iteration-count", "position-solver-iteration-count"),
+    }
+)
+VISUAL = Form(
+    {
+        "origin": group(ORIGIN),
+        "geometry": group(
+            Form(
+                {
+                    "type": choice("unreal_mesh", "skeletal_mesh", "file_mesh"),
+                    **_all(text, "name", "file_name"),
+                    "scale": vector,
+                },
+                required=("type",),
+            )
+        ),
+        "material": group(Form({"color": color, "colored-texture": text, "texture": text})),
+        **_all(anything, "particle", "effect"),
+    }
+)
+LINK = Form(
+    {
+        "name": identifier,
+        "inertial": group(_INERTIAL),
+        "collision": group(Form({"enabled": flag, "restitution": NOT_NEGATIVE, "friction": NOT_NEGATIVE})),
+        "visual": group(VISUAL),
+    },
+    required=("name",),
+)
+ENV_LINK = Form(
+    {
+        **LINK.keys,
+        "axis": vector,
+        "parent-link": text,
+        **_all(NUMBER, "initial-angle", "revolutions-per-sec"),
+    },
+    required=("name",),
+)
+JOINT = Form(
+    {
+        "id": identifier,
+        "type": choice("fixed", "revolute", "continuous"),
+        **_all(identifier, "parent-link", "child-link"),
+        "origin": group(ORIGIN),
+        "axis": vector,
+        "limit": NUMBER,
+        "parent-dominates": flag,
+        **_all(NUMBER, "spring-constant", "damping-constant", "max-force"),
+    },
+    required=("id", "type", "parent-link", "child-link"),
+)
+
+# Actuators.
+_ROTOR = Form(
+    {
+        "normal-vector": vector,
+        "turning-direction": choice("clock-wise", "counter-clock-wise"),
+        **_all(NUMBER, "coeff-of-thrust", "coeff-of-torque"),
+        **_all(NOT_NEGATIVE, "max-rpm", "propeller-diameter", "smoothing-tc"),
+    }
+)
+_TILT = Form(
+    {
+        **_all(NUMBER, "angle-min", "angle-max"),
+        "axis": vector,
+        "smoothing-tc": NOT_NEGATIVE,
+        "target": identifier,
+        "input-map": group(
+            Form(
+                {
+                    **_all(NUMBER, "input-min", "input-max", "output-min", "output-max", "scale"),
+                    **_all(flag, "clamp_input", "clamp_output"),
+                },
+                aliases={"clamp-input": "clamp_input", "clamp-output": "clamp_output"},
+            )
+        ),
+    },
+    required=("target",),
+)
+_WHEEL = Form(
+    {
+        "normal-vector": vector,
+        **_all(NUMBER, "coeff-of-friction", "coeff-of-wheel-torque", "smoothing-tc"),
+        **_all(flag, "steering-connected", "steering", "engine", "brake"),
+        "wheel-type": anything,
+    }
+)
+_SURFACE = Form(_all(NUMBER, "rotation-rate", "smoothing-tc"))
+ACTUATOR = Form(
+    {
+        "name": identifier,
+        "type": choice("rotor", "tilt", "lift-drag-control-surface", "gimbal", "wheel"),
+        "enabled": flag,
+        **_all(text, "parent-link", "child-link"),
+        "origin": group(ORIGIN),
+        "rotor-settings": group(_ROTOR),
+        "tilt-settings": group(_TILT),
+        "wheel-settings": group(_WHEEL),
+        "lift-drag-control-surface-settings": group(_SURFACE),
+        "gimbal-settings": anything,
+    },
+    required=("name", "type"),
+)
+
+# Controllers. What the flight stacks read under their settings is theirs to say.
+CONTROLLER = Form(
+    {
+        "id": identifier,
+        "type": text,
+        "airframe-setup": text,
+        "simple-flight-api-settings": group(
+            Form(
+                {"parameters": anything, "actuator-order": items(group(Form({"id": text}, required=("id",))))}
+            )
+        ),
+        **_all(
+            anything,
+            *("px4-settings", "ardupilot-settings", "simple-drive-api-settings"),
+            *("manual-controller-api-settings", "matlab-controller-api-settings"),
+        ),
+    }
+)
+
+# Environment actors.
+TRAJECTORY = Form(
+    {
+        "name": identifier,
+        "time_sec": numbers,
+        **_all(numbers, "pose_x", "pose_y", "pose_z", "pose_roll", "pose_pitch", "pose_yaw"),
+        **_all(numbers, "velocity_linear_x", "velocity_linear_y", "velocity_linear_z"),
+    },
+    required=("time_sec", "pose_x", "pose_y", "pose_z"),
+)
+SCRIPT = Form(
+    {"loop": flag, "auto_start": flag, "trajectory": group(TRAJECTORY)}, aliases={"auto-start": "auto_start"}
+)
+ENV_OBJECT_CONFIG = Form({"visual": located(group(VISUAL))}, required=("visual",))
