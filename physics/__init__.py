@@ -16,6 +16,8 @@ if TYPE_CHECKING:
         SceneCfg,
     )
     from diorama.physics.entity import EntityData, SceneEntity
+    from diorama.physics.graph import SceneGraph
+    from diorama.physics.load import open_model
     from diorama.physics.scene import Scene
     from diorama.physics.sensor_config import (
         BuiltinSensorCfg,
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
         SensorCfg,
     )
     from diorama.physics.simulation import Divergence
+    from diorama.physics.structure import Body, Environment, Geom
     from diorama.physics.terrain import ROUGH_TERRAINS_CFG, Terrain, TerrainEntityCfg, TerrainGeneratorCfg
     from diorama.physics.terrain_shapes import (
         BoxFlatTerrainCfg,
@@ -92,6 +95,9 @@ _HOME = {
         "EntityData",
     ),
     "simulation": ("Divergence",),
+    "graph": ("SceneGraph",),
+    "structure": ("Body", "Environment", "Geom"),
+    "load": ("open_model",),
 }
 _MODULE = {name: f"diorama.physics.{module}" for module, names in _HOME.items() for name in names}
 
@@ -131,6 +137,11 @@ __all__ = [
     "SceneEntity",
     "EntityData",
     "Divergence",
+    "SceneGraph",
+    "Body",
+    "Environment",
+    "Geom",
+    "open_model",
 ]
 
 

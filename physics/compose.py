@@ -46,12 +46,15 @@ class SavedKey:
 
 @dataclass(frozen=True, slots=True)
 class Composition:
-    """The composed spec, each entity's keyframes, and the names of sensors made for contact sensors."""
+    """The composed spec, each entity's keyframes and own spec, the names of sensors made for contact sensors,
+    and the files meshes came from.
+    """
 
     spec: MjSpec
     keys: Mapping[str, list[SavedKey]]
     parts: Mapping[str, MjSpec]
     contact_parts: Mapping[str, list[str]]
+    mesh_files: Mapping[str, str]
 
 
 def compose(cfg: SceneCfg, terrain: Terrain) -> Composition:
@@ -60,7 +63,8 @@ def compose(cfg: SceneCfg, terrain: Terrain) -> Composition:
     route_warnings()
     spec = mujoco.MjSpec()
     spec.modelname = "scene"
-    parts = {name: entity_spec(name, entity) for name, entity in cfg.entities.items()}
+    entities = {name: entity_spec(name, entity) for name, entity in cfg.entities.items()}
+    parts = {name: entity.spec for name, entity in entities.items()}
     _merge_options(spec, parts, cfg.option)
     if cfg.extent is not None:
         spec.stat.extent = cfg.extent
@@ -86,7 +90,12 @@ def compose(cfg: SceneCfg, terrain: Terrain) -> Composition:
                 raise
             raise SceneError(mujoco_problem(error, place="spec_fn")) from error
     spec.nkey = 0
-    return Composition(spec=spec, keys=keys, parts=parts, contact_parts=contact_parts)
+    mesh_files = {
+        f"{name}/{mesh}": file
+        for name, entity in entities.items()
+        for mesh, file in entity.mesh_files.items()
+    }
+    return Composition(spec=spec, keys=keys, parts=parts, contact_parts=contact_parts, mesh_files=mesh_files)
 
 
 def _check_names(cfg: SceneCfg) -> None:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 
 from diorama.physics.config import ActuatorCfg, EntityCfg, InitialStateCfg
 from diorama.physics.mujoco_import import MjModel, MjSpec, composing, mujoco
+from diorama.physics.xml_text import included_files, read_text, without_comments
 from diorama.schemas.errors import Problem, SceneError, did_you_mean
 
 KEEP_VISUALS = '<mujoco><compiler discardvisual="false" fusestatic="false"/></mujoco>'
@@ -24,14 +26,23 @@ NAMED_KINDS = {
 }
 
 
-def entity_spec(name: str, cfg: EntityCfg) -> MjSpec:
-    """A spec of the entity that is ours to change, complete in memory."""
+@dataclass(frozen=True, slots=True)
+class EntitySpec:
+    """A spec that is ours to change, complete in memory, and the files its meshes came from, by mesh."""
+
+    spec: MjSpec
+    mesh_files: Mapping[str, str]
+
+
+def entity_spec(name: str, cfg: EntityCfg) -> EntitySpec:
+    """Make or read an entity's spec, check that it compiles, and prepare it for being attached."""
     place = f"entity {name!r}"
     if (cfg.spec_fn is None) == (cfg.file is None):
         raise SceneError(f"{place}: expected either spec_fn or file, got {_both(cfg)}")
+    mesh_files: dict[str, str] = {}
     if cfg.file is not None:
         spec = read_spec(cfg.file, place)
-        collect_assets(spec, place)
+        mesh_files = collect_assets(spec, place)
     else:
         assert cfg.spec_fn is not None
         spec = cfg.spec_fn()
@@ -42,12 +53,12 @@ def entity_spec(name: str, cfg: EntityCfg) -> MjSpec:
     spec = spec.copy()
     if spec.compiler.settotalmass > 0:
         _keep_inertias(spec, model)
-    collect_assets(spec, place)
+    mesh_files |= collect_assets(spec, place)
     name_elements(spec)
     place_fixed_root(spec, cfg.init_state)
     for actuator in cfg.articulation.actuators:
         add_actuators(spec, actuator, name)
-    return spec
+    return EntitySpec(spec, mesh_files)
 
 
 def _compiled_alone(spec: MjSpec, place: str, file: str) -> MjModel:
@@ -77,25 +88,26 @@ def _both(cfg: EntityCfg) -> str:
 
 
 def read_spec(path: str | Path, place: str = "") -> MjSpec:
-    """Read an MJCF or URDF file; of a URDF visuals and fixed links are kept."""
-    file = str(path)
+    """Read an MJCF or URDF file, or a zip of one; of a URDF visuals and fixed links are kept."""
+    file = Path(path)
     try:
-        if Path(path).suffix == ".zip":
-            with Path(path).open("rb") as archive:
+        if file.suffix == ".zip":
+            with file.open("rb") as archive:
                 return mujoco.MjSpec.from_zip(archive)
-        text = Path(path).read_text(encoding="utf-8", errors="replace")
-        if not (urdf := re.search(r"<robot\b[^>]*>", text)) or "<mujoco" in text:
-            return mujoco.MjSpec.from_file(file)
-        # MuJoCo drops a URDF's visuals while parsing unless the file itself says otherwise.
-        spec = mujoco.MjSpec.from_string(text[: urdf.end()] + KEEP_VISUALS + text[urdf.end() :])
-        spec.modelfiledir = str(Path(path).parent) + "/"
+        text = read_text(file, place)
+        bare = without_comments(text)
+        if (urdf := re.search(r"<robot\b[^>]*>", bare)) and "<mujoco" not in bare:
+            # MuJoCo drops a URDF's visuals while parsing unless the file itself says otherwise.
+            text = text[: urdf.end()] + KEEP_VISUALS + text[urdf.end() :]
+        elif file.suffix == ".xml":
+            return mujoco.MjSpec.from_file(str(file))
+        spec = mujoco.MjSpec.from_string(text, include=included_files(text, file.parent))
+        spec.modelfiledir = str(file.parent) + "/"
         return spec
     except OSError as error:
-        raise SceneError(
-            Problem(f"cannot be read: {error.strerror or error}", path=place, file=file)
-        ) from error
-    except ValueError as error:
-        raise SceneError(mujoco_problem(error, place=place, file=file)) from error
+        raise SceneError(Problem(f"cannot be read: {error.strerror}", path=place, file=str(path))) from error
+    except (ValueError, mujoco.FatalError) as error:
+        raise SceneError(mujoco_problem(error, place=place, file=str(path))) from error
 
 
 def mujoco_problem(error: Exception, place: str, file: str = "") -> Problem:
@@ -133,8 +145,12 @@ def place_fixed_root(spec: MjSpec, initial: InitialStateCfg) -> None:
         root.quat = initial.rot
 
 
-def collect_assets(spec: MjSpec, place: str) -> None:
-    """Read the files a spec refers to into its assets, so that it no longer depends on its directory."""
+def collect_assets(spec: MjSpec, place: str) -> dict[str, str]:
+    """Read the files a spec refers to into its assets, so that it no longer depends on its directory.
+
+    Returns where the meshes' files are, by mesh.
+    """
+    sources: dict[str, str] = {}
     assets: dict[str, bytes] = dict(spec.assets)
     problems = []
     compilers = []
@@ -151,8 +167,9 @@ def collect_assets(spec: MjSpec, place: str) -> None:
         except OSError as error:
             problems.append(Problem(f"asset cannot be read: {error.strerror}", path=place, file=str(source)))
             continue
-        if hasattr(element, "name") and not element.name:
+        if not element.name:
             element.name = PurePosixPath(wanted).stem
+        sources[element.name] = str(source)
         setattr(element, attribute, key)
     if problems:
         raise SceneError(problems)
@@ -160,6 +177,7 @@ def collect_assets(spec: MjSpec, place: str) -> None:
         for compiler in (spec.compiler, *compilers):
             compiler.meshdir = compiler.texturedir = ""
         spec.assets = assets
+    return {mesh.name: sources[mesh.name] for mesh in spec.meshes if mesh.name in sources}
 
 
 def _file_elements(spec: MjSpec) -> list[tuple[Any, str, str]]:

@@ -55,12 +55,18 @@ class Scene:
         self._sensors: dict[str, Sensor] = {}
         self.step_count = 0
         self.reset_counts: Ints = np.zeros(cfg.num_envs, dtype=np.int64)
+        self.divergence_count = 0
         self.divergences: deque[Divergence] = deque(maxlen=REMEMBERED)
 
     @property
     def spec(self) -> MjSpec:
         """The composed `MjSpec`."""
         return self._composition.spec
+
+    @property
+    def mesh_files(self) -> Mapping[str, str]:
+        """The files that meshes of the composed model came from, by mesh."""
+        return self._composition.mesh_files
 
     @property
     def num_envs(self) -> int:
@@ -208,6 +214,7 @@ class Scene:
 
     def _report(self, divergence: Divergence) -> None:
         self.divergences.append(divergence)
+        self.divergence_count += 1
         logger.warning("%s", divergence)
 
     def reset(self, env_ids: EnvIds = None) -> None:

@@ -16,18 +16,23 @@ MISS = -1.0
 
 
 class BuiltinSensor:
-    """One of MuJoCo's sensors: `.data` is (B, dimension)."""
+    """One of MuJoCo's sensors: `.data` is (B, width).
+
+    `mounted_on` is MuJoCo's type and id of the element it sits on, here and in the other sensors.
+    """
 
     def __init__(self, name: str, simulation: Simulation, index: int) -> None:
         self.name = name
         sensor = simulation.model.sensor(index)
         self.type = mujoco.mjtSensor(int(sensor.type[0])).name[len("mjSENS_") :].lower()
-        self._columns = slice(int(sensor.adr[0]), int(sensor.adr[0] + sensor.dim[0]))
+        self.width = int(sensor.dim[0])
+        self.mounted_on = (int(sensor.objtype[0]), int(sensor.objid[0]))
+        self._columns = slice(int(sensor.adr[0]), int(sensor.adr[0]) + self.width)
         self._sim = simulation
 
     @property
     def data(self) -> Floats:
-        """The readings (B, dimension): a view that the next step overwrites."""
+        """The readings (B, width): a view that the next step overwrites."""
         readings: Floats = self._sim.derived("sensordata")[:, self._columns]
         return readings
 
@@ -48,6 +53,8 @@ class ContactData:
 class ContactSensor:
     """Contacts of several primaries: `.data.force` is (B, N, 3), `.data.found` is (B, N)."""
 
+    type = "contact"
+
     def __init__(
         self, cfg: ContactSensorCfg, parts: list[str], simulation: Simulation, offsets: Floats
     ) -> None:
@@ -58,6 +65,8 @@ class ContactSensor:
         self._offsets = offsets
         self._fields = contact_fields(cfg)
         sensors = [simulation.model.sensor(part) for part in parts]
+        self.mounted_on = (int(sensors[0].objtype[0]), int(sensors[0].objid[0]))
+        self.width = sum(int(sensor.dim[0]) for sensor in sensors)
         self._columns = np.concatenate(
             [np.arange(sensor.adr[0], sensor.adr[0] + sensor.dim[0]) for sensor in sensors]
         )
@@ -100,22 +109,20 @@ class RayCastData:
 class RayCastSensor:
     """Rays from a frame: `.data.distances` is (B, N). Cast when first read after a step or a write."""
 
+    type = "raycast"
+
     def __init__(self, cfg: RayCastSensorCfg, simulation: Simulation, offsets: Floats) -> None:
         self.name = cfg.key
         self.cfg = cfg
         self._sim = simulation
         self._offsets = offsets
         self._starts, self._directions = cfg.pattern.rays()
-        self._frame, self._body = _frame_of(cfg, simulation.model)
+        self.width = len(self._starts)
+        self._frame, self._body, self.mounted_on = _frame_of(cfg, simulation.model)
         self._cached: tuple[int, RayCastData] | None = None
         # Bound now, so that a later first reading does not cost a forward pass.
         simulation.derived(f"{self._frame[0]}pos")
         simulation.derived(f"{self._frame[0]}quat")
-
-    @property
-    def num_rays(self) -> int:
-        """Number of rays, N."""
-        return len(self._starts)
 
     @property
     def data(self) -> RayCastData:
@@ -158,14 +165,14 @@ class RayCastSensor:
         )
 
 
-def _frame_of(cfg: RayCastSensorCfg, model: MjModel) -> tuple[tuple[str, int], int]:
-    """Field prefix and index of the frame in MuJoCo's arrays, and the body it belongs to."""
+def _frame_of(cfg: RayCastSensorCfg, model: MjModel) -> tuple[tuple[str, int], int, tuple[int, int]]:
+    """Field prefix and index of the frame in MuJoCo's arrays, its body, and its MuJoCo type and id."""
     name = cfg.frame.full_name
     if cfg.frame.type == "site":
         site = model.site(name)
-        return ("site_x", site.id), int(site.bodyid[0])
+        return ("site_x", site.id), int(site.bodyid[0]), (int(mujoco.mjtObj.mjOBJ_SITE), site.id)
     if cfg.frame.type == "geom":
         geom = model.geom(name)
-        return ("geom_x", geom.id), int(geom.bodyid[0])
+        return ("geom_x", geom.id), int(geom.bodyid[0]), (int(mujoco.mjtObj.mjOBJ_GEOM), geom.id)
     body = model.body(name)
-    return ("x", body.id), int(body.id)
+    return ("x", body.id), int(body.id), (int(mujoco.mjtObj.mjOBJ_XBODY), body.id)

@@ -59,6 +59,13 @@ FORMATS = (
         suffixes=(".json", ".jsonc"),
         markers=(b'"id"', b'"actors"', b'"clock"', b'"home-geo-point"', b'"robot-config"'),
     ),
+    Format(
+        name="mjcf",
+        about="MuJoCo's MJCF, and URDF: bodies, shapes and sensors of a robot (extra mujoco)",
+        module="diorama.physics.load",
+        suffixes=(".xml", ".mjcf", ".urdf"),
+        markers=(b"<mujoco", b"<robot"),
+    ),
 )
 
 

@@ -256,7 +256,7 @@ def test_a_file_that_cannot_be_read_is_named_with_its_line(tmp_path: Path) -> No
         f"{file}:3: entity 'robot': MuJoCo says: XML Error: bad format in attribute 'size'"
     )
     missing = refused(SceneCfg(entities={"robot": EntityCfg(file=tmp_path / "none.xml")}))
-    assert "none.xml: entity 'robot': cannot be read: No such file" in missing
+    assert "none.xml: entity 'robot': cannot be read: no such file" in missing
 
 
 def test_missing_meshes_are_all_named(tmp_path: Path) -> None:

@@ -104,7 +104,7 @@ def test_a_grid_of_rays_measures_the_height_above_the_ground() -> None:
     scene = make(scan)
     sensor = scene["scan"]
     assert isinstance(sensor, RayCastSensor)
-    assert sensor.num_rays == 9 * 6
+    assert sensor.width == 9 * 6
     heights = np.array([0.34, 0.8, 2.0])
     poses = scene.entities["robot"].data.default_root_pose.copy()
     poses[:, :3] += scene.env_origins
