@@ -17,6 +17,9 @@ if TYPE_CHECKING:  # the same names for type checkers and editors
     from diorama.runtime.step import step as step
     from diorama.schemas.errors import DioramaError as DioramaError
     from diorama.schemas.errors import SceneError as SceneError
+    from diorama.transport.publisher import Publisher as Publisher
+    from diorama.transport.replica import Replica as Replica
+    from diorama.transport.subscriber import Subscriber as Subscriber
 
 __version__ = "0.1.0"
 
@@ -24,9 +27,12 @@ __version__ = "0.1.0"
 _HOME: dict[str, str] = {
     "DioramaError": "diorama.schemas.errors",
     "Origin": "diorama.geo",
+    "Publisher": "diorama.transport.publisher",
     "RealTimeClock": "diorama.runtime.clock",
+    "Replica": "diorama.transport.replica",
     "SteppableClock": "diorama.runtime.clock",
     "SceneError": "diorama.schemas.errors",
+    "Subscriber": "diorama.transport.subscriber",
     "Tick": "diorama.runtime.clock",
     "Transform": "diorama.ecs",
     "World": "diorama.ecs",

@@ -8,6 +8,7 @@ from diorama.schemas.errors import GeoError
 
 if TYPE_CHECKING:
     from diorama.geo import Origin
+    from diorama.transport.security import ClientSecurity
 
 
 def three_numbers(text: str) -> tuple[float, float, float]:
@@ -71,3 +72,20 @@ def reading(args: argparse.Namespace) -> dict[str, Any]:
         "origin": getattr(args, "origin", None),
     }
     return {name: value for name, value in given.items() if value is not None}
+
+
+def add_client_keys(parser: argparse.ArgumentParser) -> None:
+    """Add `--keys DIR` and `--client NAME`, for publishers and services that let in only those they know."""
+    parser.add_argument("--keys", metavar="DIR", help="directory with the client's secret key and server.key")
+    parser.add_argument(
+        "--client", default="client", metavar="NAME", help="whose key to use (default: client)"
+    )
+
+
+def client_security(args: argparse.Namespace) -> "ClientSecurity | None":
+    """The keys those options name, or None."""
+    if not args.keys:
+        return None
+    from diorama.transport.security import load_client
+
+    return load_client(args.keys, args.client)

@@ -1,0 +1,112 @@
+"""`diorama serve FILE`: load a scene, tick it, publish it, answer questions about it."""
+
+import argparse
+import logging
+import sys
+from typing import TYPE_CHECKING
+
+from diorama.cli.arguments import add_origin, add_reading, reading
+from diorama.schemas.errors import Problem
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from diorama.runtime.clock import Clock, Tick
+    from diorama.runtime.simulation import Simulation
+
+ENDPOINT = "tcp://127.0.0.1:5555"
+
+
+def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    """Add the command."""
+    parser = subparsers.add_parser(
+        "serve",
+        help="load a scene, tick it, publish it and answer questions about it",
+        description="Load a scene file and run it: publish every tick, greet renderers that join, answer geo queries\n"
+        "and commands. Ctrl-C ends it.",
+        epilog="examples:\n"
+        "  diorama serve houston.scene.json\n"
+        "  diorama serve scene.jsonc --rate 100 --endpoint tcp://127.0.0.1:6000\n"
+        "  diorama serve city.rscene --origin 47.37,8.54,408 --paused\n"
+        "then, in another terminal:\n"
+        "  diorama topic list\n"
+        "  diorama ask where NAME\n"
+        "  diorama view",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("file", metavar="FILE")
+    parser.add_argument(
+        "--endpoint", action="append", help=f"where to publish (default {ENDPOINT}); may be repeated"
+    )
+    parser.add_argument(
+        "--rate", type=float, help="ticks a second, in real time (default: the scene's clock, or 50)"
+    )
+    parser.add_argument("--ticks", type=int, default=0, help="stop after so many ticks (default: never)")
+    parser.add_argument(
+        "--paused", action="store_true", help="wait for `resume` or `step` before the first tick"
+    )
+    parser.add_argument(
+        "--keyframes", type=int, default=0, metavar="N", help="a complete scene to all every N updates"
+    )
+    parser.add_argument(
+        "--keys", metavar="DIR", help="CURVE keys made by `diorama keys`: only their holders get in"
+    )
+    parser.add_argument(
+        "--insecure", action="store_true", help="allow binds that other machines reach, without keys"
+    )
+    parser.add_argument("--quiet", action="store_true", help="print nothing but errors")
+    add_origin(parser)
+    add_reading(parser)
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Serve until the ticks are used up or somebody stops it."""
+    from diorama.runtime.load import load
+    from diorama.runtime.simulation import Simulation
+    from diorama.transport.publisher import Publisher
+    from diorama.transport.security import load_server
+
+    logging.basicConfig(level=logging.WARNING, format="%(levelname)s: %(message)s")
+    warnings: list[Problem] = []
+    world = load(args.file, warnings=warnings, **reading(args))
+    for warning in warnings:
+        print(f"warning: {warning}", file=sys.stderr)
+    publisher = Publisher(
+        args.endpoint or [ENDPOINT],
+        keyframe_interval=args.keyframes,
+        security=load_server(args.keys) if args.keys else None,
+        insecure=args.insecure,
+    )
+    with publisher:
+        simulation = Simulation(world, publisher, clock=_clock(args))
+        if not args.quiet:
+            _announce(args, simulation)
+        simulation.run(_stopper(simulation, args.ticks))
+    return 0
+
+
+def _clock(args: argparse.Namespace) -> "Clock":
+    from diorama.runtime.clock import SteppableClock
+
+    step_ns = round(1e9 / (args.rate or 50.0))
+    return SteppableClock(step_ns, pause_on_start=args.paused)
+
+
+def _stopper(simulation: "Simulation", ticks: int) -> "Callable[[Tick], object] | None":
+    """Stops the simulation after so many ticks."""
+    if not ticks:
+        return None
+
+    def stop(tick: "Tick") -> None:
+        if tick.index + 1 >= ticks:
+            simulation.stop()
+
+    return stop
+
+
+def _announce(args: argparse.Namespace, simulation: "Simulation") -> None:
+    print(f"{args.file}: {len(simulation.world)} entities")
+    print(simulation.clock.summary)
+    print(f"publishing at {', '.join(simulation.publisher.endpoints)}")
+    print("try in another terminal:  diorama topic list", flush=True)

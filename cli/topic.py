@@ -1,0 +1,154 @@
+"""`diorama topic list|echo|hz|bw`: look at what is published, in the manner of `ros2 topic`."""
+
+import argparse
+import sys
+from collections.abc import Callable
+from time import monotonic
+from typing import TYPE_CHECKING
+
+from diorama.cli.arguments import add_client_keys, client_security
+
+if TYPE_CHECKING:
+    from diorama.transport.subscriber import Message, Subscriber
+
+ENDPOINT = "tcp://127.0.0.1:5555"
+
+
+def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    """Add the command."""
+    parser = subparsers.add_parser(
+        "topic",
+        help="list, print and measure what is published",
+        description="Look at the topics of a publisher, in the manner of `ros2 topic`.",
+        epilog="examples:\n"
+        "  diorama topic list\n"
+        "  diorama topic echo clock -n 3\n"
+        "  diorama topic echo scene/changes --endpoint tcp://127.0.0.1:5555\n"
+        "  diorama topic hz scene/local --seconds 5\n"
+        "  diorama topic bw scene/json",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    kinds = parser.add_subparsers(title="what to do", metavar="WHAT", required=True)
+    for name, about, run in (
+        ("list", "names of the topics heard within a few seconds", run_list),
+        ("echo", "print messages as they come", run_echo),
+        ("hz", "messages a second", run_hz),
+        ("bw", "bytes a second", run_bw),
+    ):
+        kind = kinds.add_parser(name, help=about, description=about)
+        if name != "list":
+            kind.add_argument("topic", metavar="TOPIC")
+        kind.add_argument("--endpoint", default=ENDPOINT, help=f"where the publisher is (default {ENDPOINT})")
+        kind.add_argument("--seconds", type=float, default=3.0, help="how long to listen (default 3)")
+        if name == "echo":
+            kind.add_argument(
+                "-n", "--count", type=int, default=0, help="stop after so many messages (0: never)"
+            )
+        kind.add_argument("--json", action="store_true", help="print JSON")
+        add_client_keys(kind)
+        kind.set_defaults(run=run)
+
+
+def run_list(args: argparse.Namespace) -> int:
+    """Every topic that speaks within the time: subscribing makes the publisher encode them."""
+    import orjson
+
+    heard: dict[str, int] = {}
+    with _subscriber(args, "") as subscriber:
+        end = monotonic() + args.seconds
+        while monotonic() < end:
+            message = subscriber.receive(0.1)
+            if message is not None:
+                heard[message.topic] = heard.get(message.topic, 0) + 1
+    if not heard:
+        return _nothing(args)
+    if args.json:
+        print(orjson.dumps(sorted(heard)).decode())
+    else:
+        print("\n".join(sorted(heard)))
+    return 0
+
+
+def run_echo(args: argparse.Namespace) -> int:
+    """Messages as they come: JSON in full, columns in a line."""
+    shown = 0
+    with _subscriber(args, args.topic) as subscriber:
+        end = monotonic() + args.seconds
+        while not args.count or shown < args.count:
+            message = subscriber.receive(0.1)
+            if message is not None:
+                print(_shown(message), flush=True)
+                shown += 1
+            elif shown == 0 and monotonic() > end:
+                return _nothing(args)
+    return 0
+
+
+def run_hz(args: argparse.Namespace) -> int:
+    """Messages a second."""
+    return _measure(args, "messages/s", lambda count, _, seconds: count / seconds)
+
+
+def run_bw(args: argparse.Namespace) -> int:
+    """Bytes a second."""
+    return _measure(args, "bytes/s", lambda _, size, seconds: size / seconds)
+
+
+def _measure(args: argparse.Namespace, unit: str, rate: Callable[[int, int, float], float]) -> int:
+    import orjson
+
+    count = size = 0
+    with _subscriber(args, args.topic) as subscriber:
+        begin = end = None
+        stop = monotonic() + args.seconds
+        while monotonic() < stop:
+            message = subscriber.receive(0.1)
+            if message is None:
+                continue
+            end = monotonic()
+            if begin is None:
+                begin = end  # the rate is of what comes after the first
+                continue
+            count += 1
+            size += message.size
+    if begin is None or end is None or end == begin:
+        return _nothing(args)
+    value = rate(count, size, end - begin)
+    report = {
+        "topic": args.topic,
+        unit: round(value, 3),
+        "messages": count + 1,
+        "seconds": round(end - begin, 3),
+    }
+    print(
+        orjson.dumps(report).decode()
+        if args.json
+        else f"{args.topic}: {value:.1f} {unit} ({count + 1} messages)"
+    )
+    return 0
+
+
+def _subscriber(args: argparse.Namespace, topic: str) -> "Subscriber":
+    from diorama.transport.subscriber import Subscriber
+
+    name = topic if topic == "" or topic.endswith("/") else f"{topic}/"
+    return Subscriber(args.endpoint, name, security=client_security(args))
+
+
+def _shown(message: "Message") -> str:
+    frames = message.frames
+    if len(frames) == 1 and frames[0][:1] in (b"{", b"["):
+        return bytes(frames[0]).decode(errors="replace")
+    sizes = ", ".join(str(len(frame)) for frame in frames)
+    header = message.header
+    when = f"update {header.sequence}, tick {header.tick}, {header.time_ns} ns"
+    return f"{message.topic}: {when}, frames of {sizes} bytes"
+
+
+def _nothing(args: argparse.Namespace) -> int:
+    print(
+        f"{args.endpoint}: nothing heard within {args.seconds:g} s; is a publisher running there? "
+        "Try: diorama serve FILE",
+        file=sys.stderr,
+    )
+    return 1
