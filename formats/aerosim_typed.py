@@ -18,6 +18,8 @@ from diorama.formats.aerosim_batch import Batch, Floats
 from diorama.formats.aerosim_careful import ALIASES, plain_parameters, read_group, read_resources
 from diorama.formats.findings import Findings
 
+_Text = str | msgspec.UnsetType  # may be left out
+
 
 class _Record(msgspec.Struct, forbid_unknown_fields=True, gc=False):
     """Exactly these keys and types, or it is not the usual shape."""
@@ -88,6 +90,10 @@ class _Effector(_Record):
     id: str
     usd_relative_path: str
     pose: _Pose
+    parent: _Text = msgspec.UNSET
+    entity: _Text = msgspec.UNSET
+    actor_name: _Text = msgspec.UNSET
+    actor_asset: _Text = msgspec.UNSET
 
 
 class _Sensor(_Record):
@@ -138,16 +144,17 @@ def batch_from_bytes(data: bytes) -> Batch | None:
     try:
         document = _DOCUMENT.decode(data)
         groups: dict[str, dict[str, Any]] = {
-            group: (_GROUPS[group].decode if group in _GROUPS else orjson.loads)(raw)
+            group: _GROUPS[group].decode(raw) if group in _GROUPS else orjson.loads(bytes(raw))
             for group, raw in document.components.items()
         }
-        read_resources(findings.as_object(orjson.loads(document.resources), ()), batch, findings)
+        read_resources(findings.as_object(orjson.loads(bytes(document.resources)), ()), batch, findings)
     except (msgspec.DecodeError, orjson.JSONDecodeError, RecursionError):
         return None
     if not _agree(document.entities, groups):
         return None
     _gather_actors(document.entities, groups, batch)
-    _gather_effectors(groups.get("effectors", {}), batch)
+    if not _gather_effectors(groups.get("effectors", {}), batch):
+        return None
     if not document.entities.keys() <= set(batch.keys):
         return None
     _gather_components(groups, batch, findings)
@@ -187,23 +194,33 @@ def _gather_actors(entities: dict[str, list[str]], groups: dict[str, dict[str, A
     batch.coordinates = _rows(map(_EIGHTEEN, filter(None, stated)), len(batch.located), 18)
 
 
-def _gather_effectors(owners: dict[str, list[_Effector]], batch: Batch) -> None:
+def _gather_effectors(owners: dict[str, list[_Effector]], batch: Batch) -> bool:
+    """Whether the effectors could be understood."""
     names = dict(zip(batch.keys, batch.names, strict=True))
     found = [
         (owner, number, effector) for owner, them in owners.items() for number, effector in enumerate(them)
     ]
-    if not found:
-        return
-    for index, (owner, number, effector) in enumerate(found, len(batch.keys)):
-        key = f"{owner}/{effector.id}"
+    keys = {(owner, item.id): _or(item.entity, f"{owner}/{item.id}") for owner, _, item in found}
+    if len(keys) < len(found):
+        return False
+    for index, (owner, number, item) in enumerate(found, len(batch.keys)):
+        key = keys[owner, item.id]
+        above = owner if not _or(item.parent, "") else keys.get((owner, _or(item.parent, "")))
+        if above is None:
+            return False
         batch.places[index] = ("components", "effectors", owner, number)
-        batch.components[key] = [Effector(effector.id, effector.usd_relative_path)]
+        batch.components[key] = [Effector(item.id, item.usd_relative_path)]
         batch.keys.append(key)
-        batch.names.append(f"{names.get(owner, owner)}/{effector.id}")
-    batch.assets += [""] * len(found)
-    batch.parents += [owner for owner, _, _ in found]
-    poses = _rows(map(_TEN, (effector for _, _, effector in found)), len(found), 10)
+        batch.names.append(_or(item.actor_name, f"{names.get(owner, owner)}/{item.id}"))
+        batch.assets.append(_or(item.actor_asset, ""))
+        batch.parents.append(above)
+    poses = _rows(map(_TEN, (item for _, _, item in found)), len(found), 10)
     batch.poses = np.concatenate([batch.poses, poses])
+    return True
+
+
+def _or(text: _Text, usual: str) -> str:
+    return usual if isinstance(text, msgspec.UnsetType) else text
 
 
 def _gather_components(groups: dict[str, dict[str, Any]], batch: Batch, findings: Findings) -> None:

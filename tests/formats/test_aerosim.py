@@ -21,6 +21,7 @@ from diorama.ecs import (
     propagate,
 )
 from diorama.formats.aerosim import document, parse, world_from_document
+from diorama.formats.aerosim_typed import batch_from_bytes
 from diorama.geo import Ellipsoid, Origin
 from diorama.schemas.errors import Problem, SceneError, StateError
 from diorama.tests.formats.scene_documents import actor, example, transform
@@ -502,6 +503,12 @@ def test_what_is_written_is_read_back(world: World) -> None:
 def test_the_fast_and_the_careful_reader_agree(world: World) -> None:
     value = document(world)
     assert difference(parse(orjson.dumps(value)), world_from_document(value)) == ""
+
+
+def test_the_fast_reader_reads_what_is_usual() -> None:
+    world = parse(orjson.dumps(example()))
+    for value in (example(), document(world)):
+        assert batch_from_bytes(orjson.dumps(value)) is not None
 
 
 def test_ids_of_actors_are_kept() -> None:
