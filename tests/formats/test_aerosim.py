@@ -6,11 +6,9 @@ import numpy as np
 import orjson
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
 
 from diorama.ecs import (
     Bounds,
-    Classification,
     Effector,
     Sensor,
     Transform,
@@ -25,6 +23,7 @@ from diorama.formats.aerosim_typed import batch_from_bytes
 from diorama.geo import Ellipsoid, Origin
 from diorama.schemas.errors import Problem, SceneError, StateError
 from diorama.tests.formats.scene_documents import actor, example, transform
+from diorama.tests.formats.scene_worlds import worlds
 
 ECEF_TOLERANCE_M = 1e-6
 
@@ -437,58 +436,6 @@ def test_comments_are_read_too() -> None:
 
 
 # -- round trips -------------------------------------------------------------------------------------------------
-
-names = st.text(st.characters(exclude_categories=["Cs"]), max_size=6)
-numbers = st.floats(-1e6, 1e6)
-triples = st.tuples(numbers, numbers, numbers)
-json_values = st.recursive(
-    st.none()
-    | st.booleans()
-    | st.integers(-(2**53), 2**53)
-    | st.floats(allow_nan=False, allow_infinity=False)
-    | names,
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(names, inner, max_size=3),
-    max_leaves=6,
-)
-components = st.one_of(
-    st.builds(Sensor, names, names, st.dictionaries(names, json_values, max_size=3)),
-    st.builds(Effector, names, names),
-    st.builds(Velocity, triples, triples),
-    st.builds(Bounds, triples, triples),
-    st.builds(Classification, names, st.none() | st.integers(0, 9)),
-)
-
-
-@st.composite
-def worlds(draw: st.DrawFn) -> World:
-    """Any world: named oddly, nested oddly, with effectors below sensors below effectors."""
-    world = World()
-    if draw(st.booleans()):
-        world.origin = Origin(
-            draw(st.floats(-90, 90)), draw(st.floats(-180, 180)), draw(st.floats(-1e4, 1e6))
-        )
-    spawned: list[int] = []
-    for _ in range(draw(st.integers(0, 8))):
-        name, key = draw(names), draw(names)
-        if name in world.names or world.find_key(key) is not None or (not name and key in world.names):
-            continue
-        entity = world.spawn(
-            name,
-            *draw(st.lists(components, max_size=3, unique_by=type)),
-            asset=draw(names),
-            parent=draw(st.sampled_from([None, *spawned])),
-            position=draw(triples),
-            orientation=draw(st.tuples(numbers, numbers, numbers, st.floats(0.1, 2.0))),
-            scale=draw(triples),
-            key=key,
-        )
-        spawned.append(entity)
-        if draw(st.booleans()):
-            world.set_group(entity, f"raw_{draw(names)}", draw(json_values))
-    if draw(st.booleans()):
-        world.set_resource("weather", draw(json_values))
-    propagate(world)
-    return world
 
 
 @given(worlds())
