@@ -363,7 +363,6 @@ def test_colliding_names_from_spec_fn_are_mujocos_to_refuse() -> None:
             "sensor 's': no geom of 'r' matches 'toe' (known: r/trunk, r/left_foot, r/right_foot)",
         ),
     ],
-    ids=str,
 )
 def test_mistakes_are_explained(cfg: SceneCfg, message: str) -> None:
     assert message in refused(cfg)
