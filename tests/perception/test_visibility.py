@@ -62,17 +62,24 @@ def brute_force(
 
 
 @pytest.mark.parametrize("fast", PATHS)
-@settings(max_examples=60, deadline=None)
-@given(seed=st.integers(0, 2**32), count=st.integers(0, 40), spread=st.sampled_from([3.0, 20.0, 80.0]))
-def test_the_same_boxes_are_seen_as_by_brute_force(fast: bool, seed: int, count: int, spread: float) -> None:
+@settings(max_examples=80, deadline=None)
+@given(
+    seed=st.integers(0, 2**32),
+    count=st.integers(0, 40),
+    spread=st.sampled_from([3.0, 20.0, 80.0]),
+    field_deg=st.sampled_from([40.0, 120.0, 179.0]),
+)
+def test_the_same_boxes_are_seen_as_by_brute_force(
+    fast: bool, seed: int, count: int, spread: float, field_deg: float
+) -> None:
     """Any number of boxes of any shape around, over, under and about a sensor of any attitude."""
     random = np.random.default_rng(seed)
     boxes = Boxes(
-        center=random.normal(size=(count, 3)) * spread * [1.0, 1.0, 0.3],
+        center=random.normal(size=(count, 3)) * spread,
         orientation=normalize(random.normal(size=(count, 4))) if count else np.empty((0, 4)),
         half=random.uniform(0.1, 4.0, (count, 3)),
     )
-    grid = ray_grid(Lidar(channels=9, horizontal_resolution_deg=3.7, vertical_field_of_view_deg=120.0))
+    grid = ray_grid(Lidar(channels=15, horizontal_resolution_deg=7.7, vertical_field_of_view_deg=field_deg))
     position, orientation = random.normal(size=3), normalize(random.normal(size=4))
     expected = brute_force(boxes, grid, position, orientation, 60.0)
     assert np.array_equal(in_sight(boxes, grid, position, orientation, 60.0, fast=fast), expected)
@@ -122,6 +129,14 @@ def test_boxes_out_of_reach_above_below_and_around(fast: bool) -> None:
     assert see(boxes_at((10.0, 0.0, 0.0), (0.0, 3.0, 3.0))) == [True]  # as thin as paper
     assert see(boxes_at((-10.0, 0.0, 0.0))) == [True]  # where azimuths wrap around
     assert see(boxes_at(np.empty((0, 3)), np.empty((0, 3)), np.empty((0, 4)))) == []
+
+
+@pytest.mark.parametrize("fast", PATHS)
+def test_a_roof_hides_what_is_above_it_on_all_sides(fast: bool) -> None:
+    steep = ray_grid(Lidar(channels=90, vertical_field_of_view_deg=179.0))
+    roof = [(0.5, 0.0, 5.0), *((x, y, 12.0) for x, y in ((-2.0, 0.0), (2.0, 0.0), (0.0, 2.0), (0.0, -2.0)))]
+    boxes = boxes_at(roof, [(3.0, 3.0, 0.1)] + [(0.5, 0.5, 0.5)] * 4)
+    assert list(in_sight(boxes, steep, (0, 0, 0), IDENTITY, 50.0, fast=fast)) == [True] + [False] * 4
 
 
 @pytest.mark.parametrize("fast", PATHS)
