@@ -3,7 +3,7 @@
 import argparse
 import logging
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from diorama.cli.arguments import add_origin, add_reading, reading
 from diorama.schemas.errors import Problem
@@ -11,8 +11,10 @@ from diorama.schemas.errors import Problem
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from diorama.ecs import World
     from diorama.runtime.clock import Clock, Tick
-    from diorama.runtime.simulation import Simulation
+    from diorama.runtime.simulation import Reporter, Simulation
+    from diorama.transport.publisher import Publisher
 
 ENDPOINT = "tcp://127.0.0.1:5555"
 
@@ -28,6 +30,7 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
         "  diorama serve houston.scene.json\n"
         "  diorama serve scene.jsonc --rate 100 --endpoint tcp://127.0.0.1:6000\n"
         "  diorama serve city.rscene --origin 47.37,8.54,408 --paused\n"
+        "  diorama serve street.scene.json --perception params.yaml --ego car_0\n"
         "then, in another terminal:\n"
         "  diorama topic list\n"
         "  diorama ask where NAME\n"
@@ -44,6 +47,16 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
     parser.add_argument("--ticks", type=int, default=0, help="stop after so many ticks (default: never)")
     parser.add_argument(
         "--paused", action="store_true", help="wait for `resume` or `step` before the first tick"
+    )
+    parser.add_argument(
+        "--perception", metavar="FILE", help="publish what sensors perceive, by this ROS 2 parameter file"
+    )
+    parser.add_argument(
+        "--ego",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="put a LiDAR on this entity; may be repeated",
     )
     parser.add_argument(
         "--keyframes", type=int, default=0, metavar="N", help="a complete scene to all every N updates"
@@ -67,6 +80,9 @@ def run(args: argparse.Namespace) -> int:
     from diorama.transport.publisher import Publisher
     from diorama.transport.security import load_server
 
+    if args.ego and not args.perception:
+        print("--ego needs --perception FILE", file=sys.stderr)
+        return 2
     logging.basicConfig(level=logging.WARNING, format="%(levelname)s: %(message)s")
     warnings: list[Problem] = []
     world = load(args.file, warnings=warnings, **reading(args))
@@ -79,11 +95,32 @@ def run(args: argparse.Namespace) -> int:
         insecure=args.insecure,
     )
     with publisher:
-        simulation = Simulation(world, publisher, clock=_clock(args))
+        reporters = [_perception(args, world, publisher)] if args.perception else []
+        simulation = Simulation(world, publisher, clock=_clock(args), reporters=reporters)
         if not args.quiet:
             _announce(args, simulation)
         simulation.run(_stopper(simulation, args.ticks))
     return 0
+
+
+def _perception(args: argparse.Namespace, world: "World", publisher: "Publisher") -> "Reporter":
+    """What the sensors of the world have to say at each tick, as far as somebody listens."""
+    from diorama.perception import Perception, attach, read_parameters
+    from diorama.schemas.topics import user_topic
+
+    parameters = read_parameters(args.perception)
+    for name in args.ego:
+        attach(world, world.find(name))
+    perception = Perception(world, parameters)
+    if not args.quiet:
+        print(f"perceiving on {', '.join(perception.topics)}")
+
+    def report(world: "World", tick: "Tick") -> "list[tuple[str, dict[str, Any]]]":
+        return perception.due(
+            world, tick.time_ns, tick.step_ns, wanted=lambda topic: publisher.listens(user_topic(topic))
+        )
+
+    return report
 
 
 def _clock(args: argparse.Namespace) -> "Clock":

@@ -63,7 +63,10 @@ def read_parameters(path: str | Path, properties: Properties | None = None) -> P
             lines[name] = key_node.start_mark.line + 1
             yield from flatten(value_node, name)
 
-    content = Path(path).read_bytes()
+    try:
+        content = Path(path).read_bytes()
+    except OSError as error:
+        raise SceneError(Problem(f"cannot be read: {error.strerror}", file=str(path))) from None
     try:
         loader = yaml.SafeLoader(content)
         root = loader.get_single_node()

@@ -6,13 +6,14 @@ all optional:
     channels, horizontal_resolution_deg, vertical_field_of_view_deg    the rays
     mount            {position: [forward, right, down], orientation: [x, y, z, w]} on the sensor's entity
     rate_hz          how often its topics speak, 10 by default
-    topic_prefix     stands before its topic names, so that several sensors can be told apart
+    topic_prefix     stands before its topic names; without it, the first sensor speaks on the plain topics,
+                     the others have the name of their ego in front, or else their own
     parameters       topic parameters of its own, in place of those all sensors share
     properties       legacy ObjectController.Properties of its own
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -23,12 +24,13 @@ from diorama.geo.axes import ENU
 from diorama.geo.rotation import multiply, normalize, rotate
 from diorama.perception.parameter_file import parameters_from_dict
 from diorama.perception.parameter_keys import channels, field_of_view_deg, is_number, number, resolution_deg
-from diorama.perception.parameters import DETECTION_TOPIC, GROUND_TRUTH_TOPIC, Lidar, Parameters
+from diorama.perception.parameters import DETECTION_TOPIC, GROUND_TRUTH_TOPIC, Parameters
 from diorama.perception.visibility import RayGrid, ray_grid
 from diorama.schemas.errors import Problem, SceneError
 
 PERCEIVING_TYPES = ("lidar", "perception")
 DEFAULT_RATE_HZ = 10.0
+_RAYS = ("channels", "horizontal_resolution_deg", "vertical_field_of_view_deg")
 _CHECKS = {
     "channels": channels,
     "horizontal_resolution_deg": resolution_deg,
@@ -85,29 +87,19 @@ def perceivers(world: World, shared: Parameters) -> tuple[list[Perceiver], list[
         if sensor.type.rpartition("/")[2].lower() not in PERCEIVING_TYPES:
             continue
         name = world.name(entity)
-        wrong = list(_problems(name, sensor.parameters))
-        if not wrong:
-            try:
-                perceiver = _perceiver(world, entity, name, sensor.parameters, shared)
-            except SceneError as error:
-                wrong = [
-                    Problem(f"{item.path}: {item.message}" if item.path else item.message, f"sensor {name!r}")
-                    for item in error.problems
-                ]
-        if not wrong:
-            wrong = [
-                Problem(
-                    f"speaks on {topic}, as {speakers[topic]!r} does; give one a topic_prefix",
-                    f"sensor {name!r}",
-                )
-                for topic in perceiver.topics
-                if topic in speakers
+        try:
+            perceiver = _perceiver(world, entity, sensor.parameters, shared, set(speakers))
+        except SceneError as error:
+            problems += [
+                replace(item, path=f"sensor {name!r}: {item.path}".rstrip(": ")) for item in error.problems
             ]
-        if wrong:
-            problems += wrong
-        else:
-            found.append(perceiver)
-            speakers.update(dict.fromkeys(perceiver.topics, name))
+            continue
+        if taken := [topic for topic in perceiver.topics if topic in speakers]:
+            message = f"speaks on {taken[0]}, as {speakers[taken[0]]!r} does; give one another topic_prefix"
+            problems.append(Problem(message, f"sensor {name!r}"))
+            continue
+        found.append(perceiver)
+        speakers.update(dict.fromkeys(perceiver.topics, name))
     return found, problems
 
 
@@ -125,62 +117,51 @@ def _top(bounds: Bounds) -> FloatArray:
     return np.array(bounds.center) - [0.0, 0.0, 0.5 * bounds.size[2]]
 
 
-def _problems(name: str, parameters: Mapping[str, Any]) -> Iterator[Problem]:
+def _problems(given: Mapping[str, Any]) -> Iterator[Problem]:
     for key, check in _CHECKS.items():
-        if key in parameters and (expected := check(parameters[key])):
-            yield Problem(f"expected {expected}, got {parameters[key]!r}", f"sensor {name!r}: {key}")
-    prefix = parameters.get("topic_prefix", "")
+        if key in given and (expected := check(given[key])):
+            yield Problem(f"expected {expected}, got {given[key]!r}", key)
+    prefix = given.get("topic_prefix", "")
     if not isinstance(prefix, str) or (prefix and (prefix[0] != "/" or prefix[-1] == "/")):
-        yield Problem(f"expected a name such as '/ego_2', got {prefix!r}", f"sensor {name!r}: topic_prefix")
-    mount = parameters.get("mount", {})
+        yield Problem(f"expected a name such as '/ego_2', got {prefix!r}", "topic_prefix")
+    mount = given.get("mount", {})
     for key, length in (("position", 3), ("orientation", 4)):
         value = mount.get(key, [1.0] * length) if isinstance(mount, Mapping) else None
-        if not (
-            isinstance(value, list | tuple)
-            and len(value) == length
-            and all(map(is_number, value))
-            and (length == 3 or any(value))
-        ):
-            yield Problem(
-                f"expected {length} numbers{', not all 0' if length == 4 else ''}, got {value!r}",
-                f"sensor {name!r}: mount.{key}",
-            )
+        right = isinstance(value, list | tuple) and len(value) == length and all(map(is_number, value))
+        if not right or (key == "orientation" and not any(value or ())):
+            yield Problem(f"expected {length} numbers, got {value!r}", f"mount.{key}")
 
 
 def _perceiver(
-    world: World, entity: Entity, name: str, given: Mapping[str, Any], shared: Parameters
+    world: World, entity: Entity, given: Mapping[str, Any], shared: Parameters, taken: set[str]
 ) -> Perceiver:
-    ego = _carrier(world, entity)
+    if problems := list(_problems(given)):
+        raise SceneError(problems)
     parameters = shared
     if "parameters" in given or "properties" in given:
         parameters = parameters_from_dict(given.get("parameters", {}), given.get("properties"))
-    lidar = parameters.lidar
+    name, ego = world.name(entity), _carrier(world, entity)
     bounds = world.try_get(entity, Bounds)
     mount = given.get("mount", {})
     # A sensor that is an entity of its own sits where it sits; one that is the object itself, on its roof.
     position = mount.get("position", _top(bounds) if bounds else (0.0, 0.0, 0.0))
     turn = mount.get("orientation", (0.0, 0.0, 0.0, 1.0))
-    return Perceiver(
+    prefixes = [given["topic_prefix"]] if "topic_prefix" in given else ["", f"/{world.name(ego)}", f"/{name}"]
+    perceiver = Perceiver(
         name=name,
         entity=entity,
         ego=ego,
-        topic_prefix=given.get("topic_prefix", ""),
+        topic_prefix=prefixes[0],
         period_ns=round(1e9 / given.get("rate_hz", DEFAULT_RATE_HZ)),
-        grid=ray_grid(
-            Lidar(
-                channels=given.get("channels", lidar.channels),
-                horizontal_resolution_deg=given.get(
-                    "horizontal_resolution_deg", lidar.horizontal_resolution_deg
-                ),
-                vertical_field_of_view_deg=given.get(
-                    "vertical_field_of_view_deg", lidar.vertical_field_of_view_deg
-                ),
-            )
-        ),
+        grid=ray_grid(replace(parameters.lidar, **{key: given[key] for key in _RAYS if key in given})),
         mount_position=tuple(map(float, position)),
         mount_orientation=tuple(normalize(turn).tolist()),
         parameters=parameters,
     )
+    for prefix in prefixes[1:]:
+        if not taken.isdisjoint(perceiver.topics):
+            perceiver = replace(perceiver, topic_prefix=prefix)
+    return perceiver
 
 
 def _carrier(world: World, entity: Entity) -> Entity:

@@ -29,9 +29,8 @@ class Perception:
         found, problems = perceivers(world, parameters)
         if problems or not found:
             types = " or ".join(map(repr, PERCEIVING_TYPES))
-            raise SceneError(
-                problems or f"no sensor perceives: expected a sensor of type {types}, found none"
-            )
+            none = f"no sensor perceives: expected one of type {types}; attach one (`serve --ego NAME` does)"
+            raise SceneError(problems or none)
         self._world, self._epoch, self._time_ns = world, world.epoch, 0
         self._watches: list[Watch] = []
         self._own: list[Bools] = []

@@ -86,10 +86,11 @@ class Simulation:
             self.service.poll()
 
     def replace(
-        self, world: World, systems: Sequence[System] = (), reporters: Sequence[Reporter] = ()
+        self, world: World, systems: Sequence[System] = (), reporters: Sequence[Reporter] | None = None
     ) -> None:
-        """Go on with another world; everybody who follows gets it complete with the next update."""
-        self.world, self.systems, self.reporters = world, tuple(systems), tuple(reporters)
+        """Go on with another world; who follows gets it complete with the next update. Reporters stay unless given."""
+        self.world, self.systems = world, tuple(systems)
+        self.reporters = self.reporters if reporters is None else tuple(reporters)
         self.publisher.publish(world, self.tick)
 
     def stop(self) -> None:

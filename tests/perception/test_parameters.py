@@ -344,6 +344,11 @@ def test_what_is_no_yaml_is_refused_in_one_line(tmp_path: Path, content: bytes) 
     assert "\n" not in str(caught.value)
 
 
+def test_a_file_that_is_not_there_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(SceneError, match=r"nowhere.yaml: cannot be read: No such file"):
+        read_parameters(tmp_path / "nowhere.yaml")
+
+
 def test_an_empty_file_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "parameters.yaml"
     path.write_text("")

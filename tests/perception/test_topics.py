@@ -408,7 +408,7 @@ def test_unwanted_messages_are_not_built_and_noise_goes_on() -> None:
         ({"rate_hz": 0}, "rate_hz: expected a number between"),
         ({"topic_prefix": "ego"}, "topic_prefix: expected a name such as '/ego_2', got 'ego'"),
         ({"mount": {"position": [1, 2]}}, "mount.position: expected 3 numbers, got [1, 2]"),
-        ({"mount": {"orientation": [0, 0, 0, 0]}}, "mount.orientation: expected 4 numbers, not all 0"),
+        ({"mount": {"orientation": [0, 0, 0, 0]}}, "mount.orientation: expected 4 numbers, got [0, 0, 0, 0]"),
         ({"mount": 3}, "mount.position: expected"),
         (
             {"parameters": {DETECTION_TOPIC: {}}},
@@ -422,12 +422,22 @@ def test_a_sensor_told_nonsense_is_refused(parameters: dict[str, Any], message: 
     assert message in str(caught.value)
 
 
-def test_two_sensors_on_one_topic_are_refused_and_later_ones_are_silent(
+def test_the_first_sensor_speaks_on_the_plain_topics_and_others_under_names() -> None:
+    world = street()
+    second = world.spawn("second", *CAR, position=(30.0, 0.0, 0.0))
+    attach(world, second)
+    world.spawn("rear", Sensor("rear", "lidar"), parent=second)
+    perception = Perception(world, told())
+    plain = [DETECTION_TOPIC, GROUND_TRUTH_TOPIC]
+    assert perception.topics == [prefix + topic for prefix in ("", "/second", "/rear") for topic in plain]
+
+
+def test_two_sensors_of_one_prefix_are_refused_and_later_ones_are_silent(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    world = street()
+    world = street(topic_prefix="/a")
     perception = Perception(world, told())
-    attach(world, world.spawn("second", *CAR, position=(30.0, 0.0, 0.0)))
+    attach(world, world.spawn("second", *CAR, position=(30.0, 0.0, 0.0)), topic_prefix="/a")
     with pytest.raises(
         SceneError, match=r"sensor 'second/perception': speaks on .* as 'ego/perception' does"
     ):
@@ -435,13 +445,11 @@ def test_two_sensors_on_one_topic_are_refused_and_later_ones_are_silent(
     propagate(world)
     with caplog.at_level(logging.ERROR):
         assert len(perception.due(world, 100_000_000, 100_000_000)) == 2
-    assert "give one a topic_prefix" in caplog.text
+    assert "give one another topic_prefix" in caplog.text
 
 
 def test_a_world_without_a_perceiving_sensor_is_refused() -> None:
     world = World()
     world.spawn("ego", *CAR, Sensor("front", "sensors/cameras/rgb_camera"))
-    with pytest.raises(
-        SceneError, match="no sensor perceives: expected a sensor of type 'lidar' or 'perception'"
-    ):
+    with pytest.raises(SceneError, match="no sensor perceives: expected one of type 'lidar' or 'perception'"):
         Perception(world, told())
