@@ -66,6 +66,19 @@ FORMATS = (
         suffixes=(".xml", ".mjcf", ".urdf"),
         markers=(b"<mujoco", b"<robot"),
     ),
+    Format(
+        name="rscene",
+        about="RaiSim Engine 2 scenes (.rscene) and projects",
+        module="diorama.formats.rscene",
+        suffixes=(".rscene", "raisim_engine2_project"),
+    ),
+    Format(
+        name="raisim",
+        about="RaiSim's world XML and scripts: recognised, not read",
+        module="diorama.formats.rscene.foreign",
+        suffixes=(".xml", ".re2"),
+        markers=(b"<raisim",),
+    ),
 )
 
 

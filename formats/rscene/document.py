@@ -80,7 +80,8 @@ class Record:
 
     def __contains__(self, name: str) -> bool:
         """Whether the field is written in the line."""
-        return self._find(name)[0] is not None
+        kind = self.kind
+        return kind is not None and name in kind.fields and self._find(name)[0] is not None
 
     def __getitem__(self, name: str) -> Any:
         index, field = self._find(name)
@@ -153,6 +154,15 @@ class Record:
         """The word of a key, known to the table or not."""
         index = self.keys.get(key)
         return None if index is None else self.words[index][len(key) + 1 :]
+
+    def words_of(self, name: str) -> list[bytes]:
+        """The words of a field as they stand in the line, without the key; none when it is not written."""
+        index, field = self._find(name)
+        if index is None:
+            return []
+        if field.key:
+            return [self._value(index, field)]
+        return self.words[index : index + field.count]
 
     def _find(self, name: str) -> tuple[int | None, Field]:
         """The index of a field's first word, or None when the line does not hold it."""

@@ -1,6 +1,6 @@
 """Who is meant: nodes by id or path, resources by id or name, and the owner of a part."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from diorama.formats.rscene.document import Record
 
@@ -48,6 +48,15 @@ class Index:
         """The node with this id or, failing that, this path."""
         return self._nodes.get(name) or self._paths.get(name)
 
+    def path(self, path: str) -> Record | None:
+        """The node with this path."""
+        return self._paths.get(path)
+
+    @property
+    def resources(self) -> Mapping[str, Record]:
+        """Every resource by id and by name."""
+        return self._resources
+
     def resource(self, name: str) -> Record | None:
         """The resource with this id or name."""
         return self._resources.get(name)
@@ -60,3 +69,15 @@ class Index:
 def owner_of(record: Record, index: Index) -> Record | None:
     """The node that a part belongs to."""
     return index.node(path_of(record))
+
+
+def parent_of(record: Record, index: Index) -> Record | None:
+    """The node that a node hangs under by name: a sensor under its body, anything else under its parent."""
+    kind = record.kind
+    if kind is None or kind.role != "node":
+        return None
+    if record.tag == "sensor" and (body := index.node(record.get("parentObject"))) is not None:
+        return body
+    name = "parentId" if record.tag == "group" else "parentGroupId"
+    wanted = record.get(name) if name in kind.fields else ""
+    return index.node(wanted) if wanted else None

@@ -10,8 +10,9 @@ from dataclasses import dataclass, field
 
 from diorama.formats.rscene import values
 from diorama.formats.rscene.document import Document, Record
+from diorama.formats.rscene.extras import KEY, node_extras
 from diorama.formats.rscene.numbers import shown
-from diorama.formats.rscene.references import Index, owner_of
+from diorama.formats.rscene.references import Index, owner_of, parent_of
 from diorama.formats.rscene.table import Field, Kind, kinds
 from diorama.schemas.errors import Problem, did_you_mean
 
@@ -110,6 +111,11 @@ class _Checker:
         if len(set(keys)) < len(keys):
             again = next(key for key in keys if keys.count(key) > 1)
             yield f"key {again.decode('utf-8', 'backslashreplace')} is written twice"
+        if record.extra(KEY) is not None:
+            try:
+                node_extras(record)
+            except ValueError as error:
+                yield str(error)
         if self.kind.tag == "terrain_region":
             yield from _terrain(record)
 
@@ -127,8 +133,12 @@ class _Checker:
                 message = _check(known, word)
                 if message:
                     yield message
+                    break
                 elif len(word) < _REMEMBERED_LENGTH:
                     self.good.add((name, word))
+            else:
+                if name == "rotation" and len(words) >= start + 4:
+                    yield from _rotation(words[start : start + 4])
 
 
 def _check(known: Field, word: bytes) -> str:
@@ -137,6 +147,11 @@ def _check(known: Field, word: bytes) -> str:
     except ValueError as error:
         return f"{known.name}: {error}"
     return ""
+
+
+def _rotation(words: list[bytes]) -> Iterator[str]:
+    if not 0 < sum(float(word) * float(word) for word in words) < float("inf"):
+        yield f"rotation: expected a quaternion that can be normalised, got {b' '.join(words).decode()}"
 
 
 def _terrain(record: Record) -> Iterator[str]:
@@ -173,6 +188,22 @@ def _reference_problems(records: list[Record]) -> Iterator[tuple[Record, str]]:
                     record,
                     f"{name}: nothing has the id or path {wanted!r}{did_you_mean(wanted, index.names())}",
                 )
+    yield from _circle_problems(records, index)
+
+
+def _circle_problems(records: list[Record], index: Index) -> Iterator[tuple[Record, str]]:
+    """Nodes whose parents lead back to themselves, each circle once."""
+    settled: set[int] = set()
+    for record in records:
+        trail: dict[int, Record] = {}
+        above: Record | None = record
+        while above is not None and id(above) not in settled:
+            if id(above) in trail:
+                yield above, "its parents go in a circle"
+                break
+            trail[id(above)] = above
+            above = parent_of(above, index)
+        settled.update(trail)
 
 
 REQUIRED_REFERENCES = {

@@ -84,6 +84,8 @@ def _vector(field: Field, word: bytes) -> Any:
     if len(parts) != count and not (field.type in ("rgb", "rgba") and len(parts) in (3, 4)):
         raise ValueError(f"expected {count} numbers with commas between, got {shown(word)}")
     values = [numbers.float_from_text(part) for part in parts]
+    if field.type == "quat" and not 0 < sum(value * value for value in values) < np.inf:
+        raise ValueError(f"expected a quaternion that can be normalised, got {shown(word)}")
     return np.array([*values, 1.0][:count])
 
 
