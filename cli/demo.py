@@ -1,0 +1,134 @@
+"""`diorama demo`: a scene worth seeing, served, published and shown in the browser."""
+
+import argparse
+import logging
+import sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from diorama.runtime.clock import Tick
+    from diorama.runtime.demo import Demo
+    from diorama.runtime.simulation import Simulation
+    from diorama.transport.publisher import Publisher
+
+ENDPOINT = "tcp://127.0.0.1:5555"
+REPORT_S = 5.0
+
+
+def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    """Add the command."""
+    parser = subparsers.add_parser(
+        "demo",
+        help="serve a scene worth seeing, and show it",
+        description="Serve an air-taxi port near Houston: eVTOLs, helicopters, cars, cameras, a LiDAR, a small city.\n"
+        "It is published like any other scene, so everything else can follow it. Ctrl-C ends everything.",
+        epilog="examples:\n"
+        "  diorama demo\n"
+        "  diorama demo --entities 10000\n"
+        "  diorama demo --headless --ticks 500\n"
+        "then, in another terminal:\n"
+        "  diorama topic list",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        "--entities", type=int, default=0, metavar="N", help="fill up with a swarm of drones to N entities"
+    )
+    parser.add_argument("--endpoint", default=ENDPOINT, help=f"where to publish (default {ENDPOINT})")
+    parser.add_argument("--rate", type=float, default=50.0, help="ticks a second (default 50)")
+    parser.add_argument("--ticks", type=int, default=0, help="stop after so many ticks (default: never)")
+    parser.add_argument("--headless", action="store_true", help="only publish: no page")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run the demo until Ctrl-C or until the ticks are used up."""
+    from diorama.runtime.clock import SteppableClock
+    from diorama.runtime.demo import demo
+    from diorama.runtime.simulation import Simulation
+
+    logging.basicConfig(level=logging.WARNING, format="%(levelname)s: %(message)s")
+    scene = demo(args.entities)
+    with _publisher(args.endpoint) as publisher:
+        simulation = Simulation(
+            scene.world,
+            publisher,
+            clock=SteppableClock(round(1e9 / args.rate)),
+            systems=scene.systems,
+            reporters=scene.reporters,
+        )
+        _announce(scene, simulation, args.rate)
+        simulation.run(_on_tick(simulation, args.ticks))
+    return 0
+
+
+def _publisher(endpoint: str) -> "Publisher":
+    """A publisher at the endpoint, or at a free port when the usual one is taken and none was asked for."""
+    from diorama.schemas.errors import DioramaError
+    from diorama.transport.publisher import Publisher
+
+    try:
+        return Publisher(endpoint)
+    except DioramaError:
+        if endpoint != ENDPOINT:
+            raise
+        return Publisher("tcp://127.0.0.1:*")
+
+
+def _on_tick(simulation: "Simulation", ticks: int) -> "Callable[[Tick], None]":
+    """Stops after so many ticks, and on a terminal says now and then how it goes."""
+    from time import monotonic
+
+    shown = monotonic()
+
+    def on_tick(tick: "Tick") -> None:
+        nonlocal shown
+        if ticks and tick.index + 1 >= ticks:
+            simulation.stop()
+        if sys.stdout.isatty() and monotonic() - shown > REPORT_S:
+            shown = monotonic()
+            _report(simulation, tick)
+
+    return on_tick
+
+
+def _report(simulation: "Simulation", tick: "Tick") -> None:
+    done = simulation.publisher.statistics
+    factor = simulation.clock.measured_factor or 1.0
+    print(
+        f"\r  {tick.time_s:7.1f} s   tick {tick.index}   {factor:.2f} × real time   "
+        f"{done.joins} joined   {done.bytes_sent / 1e6:.1f} MB sent ",
+        end="",
+        flush=True,
+    )
+
+
+def _announce(scene: "Demo", simulation: "Simulation", rate: float) -> None:
+    from diorama.schemas import topics
+
+    world, endpoint = scene.world, simulation.publisher.endpoint
+    perceived = [name.strip("/") + "/" for name in scene.perception.topics]
+    each = f"{rate:g} Hz"
+    rows = [
+        (topics.SCENE_LOCAL, each, "structure, then poses in columns (what a Replica follows)"),
+        (topics.SCENE_WORLD, each, "world poses"),
+        (topics.SCENE_GEO, each, "ECEF and latitude, longitude, altitude"),
+        (topics.SCENE_JSON, each, "the whole scene document"),
+        (topics.SCENE_CHANGES, each, "what changed, as JSON"),
+        (topics.CLOCK, each, "tick and simulation time"),
+        (topics.HEARTBEAT, "1 Hz", "sign of life, while paused too"),
+        *((f"/{name}", "10 Hz", "what the LiDAR on car_0 reports") for name in perceived[:1]),
+        *((f"/{name}", "10 Hz", "what is really there") for name in perceived[1:]),
+    ]
+    widest = max(len(name) for name, _, _ in rows)
+    print(f"\n  diorama demo · {len(world)} entities near Houston, {world.origin.lla if world.origin else ''}")
+    print(f"  {simulation.clock.summary}\n")
+    print(f"  published at {endpoint}")
+    for name, hz, about in rows:
+        print(f"    {name.ljust(widest)}  {hz:>6}  {about}")
+    at = "" if endpoint == ENDPOINT else f" --endpoint {endpoint}"
+    print("\n  try in another terminal")
+    print(f"    diorama topic hz scene/local{at}")
+    print(f"    diorama topic echo clock{at}")
+    print("\n  Ctrl-C ends everything", flush=True)
