@@ -122,7 +122,9 @@ def _announce(scene: "Demo", simulation: "Simulation", rate: float) -> None:
         *((f"/{name}", "10 Hz", "what is really there") for name in perceived[1:]),
     ]
     widest = max(len(name) for name, _, _ in rows)
-    print(f"\n  diorama demo · {len(world)} entities near Houston, {world.origin.lla if world.origin else ''}")
+    print(
+        f"\n  diorama demo · {len(world)} entities near Houston, {world.origin.lla if world.origin else ''}"
+    )
     print(f"  {simulation.clock.summary}\n")
     print(f"  published at {endpoint}")
     for name, hz, about in rows:

@@ -176,7 +176,7 @@ def _aircraft(world: World) -> tuple[Traffic, Rotors]:
             rotors.append((rotor, 2, 38.0 if index % 2 else -38.0))
         bearing = number * np.pi / 3
         paths.append(_flight(np.array([np.cos(bearing), np.sin(bearing)]) * 40.0, bearing, number))
-        speeds.append(34.0 + 2.0 * number)
+        speeds.append(26.0 + 1.5 * number)
         phases.append(0.12 + 0.16 * number)
         calm.append(0.93)
     for number in range(3):
