@@ -18,7 +18,8 @@ class Trajectory:
 
     `times` (s) ascend. `positions` are metres in the parent's frame (NED for roots), or latitude, longitude (deg)
     and altitude (m) with `frame="lla"`. Without `orientations` (xyzw) the nose points along the path, wings level.
-    `smooth` curves through the waypoints instead of turning at them.
+    `smooth` curves through the waypoints instead of turning at them. A loop goes back to `loop_from` (s; to the first
+    waypoint if None).
     """
 
     times: tuple[float, ...]
@@ -27,6 +28,7 @@ class Trajectory:
     frame: Literal["ned", "lla"] = "ned"
     smooth: bool = False
     loop: bool = False
+    loop_from: float | None = None
     name: str = ""
 
 

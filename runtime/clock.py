@@ -8,9 +8,10 @@ poll its sockets meanwhile; it never spins. Commands may come from the hook or f
 """
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from threading import Condition
+from typing import Any
 
 from diorama.schemas.errors import StateError
 
@@ -275,6 +276,23 @@ class RealTimeClock:
 
 
 Clock = SteppableClock | RealTimeClock
+
+
+def clock_from_settings(settings: Mapping[str, Any]) -> Clock:
+    """The clock that a scene's `clock` resource describes; unpaced ("as fast as it goes") where it says so.
+
+    Reads `type`, `step_ns`, `realtime_update_ns` and `pause_on_start`, or AeroSim's `step_size_ms` and
+    `pace_1x_scale`.
+    """
+    if "step_size_ms" in settings:
+        step_ns = round(settings["step_size_ms"] * 1e6)
+        return SteppableClock(step_ns, step_ns if settings.get("pace_1x_scale", True) else 0)
+    update_ns = settings.get("realtime_update_ns")
+    if settings.get("type") == "real-time":
+        return RealTimeClock(3_000_000 if update_ns is None else update_ns)
+    return SteppableClock(
+        settings.get("step_ns", 20_000_000), update_ns, bool(settings.get("pause_on_start", False))
+    )
 
 
 def _positive(name: str, value: int) -> int:

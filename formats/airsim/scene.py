@@ -269,7 +269,8 @@ def _trajectory(blueprint: Blueprint, pose: Pose) -> list[Trajectory]:
         return []
     positions = list(zip(*columns[0], strict=True))
     orientations = [tuple(row) for row in quaternion_from_rpy(np.array(columns[1]).T).tolist()]
-    if times[0] > 0:
+    first = times[0]
+    if first > 0:
         times, positions, orientations = (
             [0.0, *times],
             [pose.position, *positions],
@@ -281,6 +282,7 @@ def _trajectory(blueprint: Blueprint, pose: Pose) -> list[Trajectory]:
             tuple(positions),
             tuple(orientations),
             loop=script.get("loop", False),
+            loop_from=first,
             name=given.get("name", ""),
         )
     ]

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from diorama.runtime.clock import PATIENCE_NS, RealTimeClock, SteppableClock, Tick
+from diorama.runtime.clock import PATIENCE_NS, RealTimeClock, SteppableClock, Tick, clock_from_settings
 from diorama.schemas.errors import StateError
 
 MS = 1_000_000
@@ -240,3 +240,18 @@ def test_a_real_time_clock_refuses_to_be_held() -> None:
 def test_impossible_clocks_and_commands(make: Callable[[], object], message: str) -> None:
     with pytest.raises(StateError, match=message):
         make()
+
+
+def test_clocks_of_scenes() -> None:
+    airsim = clock_from_settings(
+        {"type": "steppable", "step_ns": 6 * MS, "realtime_update_ns": 3 * MS, "pause_on_start": True}
+    )
+    assert isinstance(airsim, SteppableClock)
+    assert (airsim.step_ns, airsim.realtime_update_ns, airsim.is_paused) == (6 * MS, 3 * MS, True)
+    live = clock_from_settings({"type": "real-time", "realtime_update_ns": 10 * MS})
+    assert isinstance(live, RealTimeClock)
+    assert live.realtime_update_ns == 10 * MS
+    aerosim = clock_from_settings({"step_size_ms": 20, "pace_1x_scale": False})
+    assert isinstance(aerosim, SteppableClock)
+    assert (aerosim.step_ns, aerosim.realtime_update_ns) == (20 * MS, 0)
+    assert clock_from_settings({}).summary == "steppable clock: 20 ms steps every 20 ms, 1 times real time"
