@@ -1,6 +1,5 @@
 """Every example runs, and is short."""
 
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -18,14 +17,14 @@ def test_an_example_runs(path: Path, tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-W", "error", str(path)],
         cwd=tmp_path,
-        env={**os.environ, "DIORAMA_EXAMPLE_TICKS": "3"},
         capture_output=True,
         text=True,
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    assert done.stdout
+    assert done.stdout or list(tmp_path.iterdir())
 
 
-def test_examples_are_numbered_without_gaps() -> None:
-    assert [int(path.name[:2]) for path in EXAMPLES] == list(range(1, len(EXAMPLES) + 1))
+def test_examples_are_numbered() -> None:
+    numbers = [int(path.name[:2]) for path in EXAMPLES]
+    assert len(set(numbers)) == len(numbers)
