@@ -57,8 +57,9 @@ class SceneGraph:
 
     Environment k is the entity `env_<k>`, its bodies are `env_<k>/robot/trunk`, and `env_<k>/robot` is where
     the robot's root is. With `geoms` every shape and every sensor is an entity below its body
-    (`…/robot/trunk#geom`); without, shapes stand only in the resource `physics`, which describes the model
-    once for all environments: for thousands of them that is what one wants. Ground is there once.
+    (`…/robot/trunk#geom`) and every body carries a `Body`; without, all that stands only in the resource
+    `physics`, which describes the model once for all environments: what one wants for thousands of them.
+    Ground is there once.
     With `numbered=False`, for a single environment, names are the model's own and its node is `mujoco`.
     """
 
@@ -149,7 +150,8 @@ class SceneGraph:
         self._root_entities = self._root_entities.reshape(count, self._roots.size)
         for entity, env in zip(self.env_entities.tolist(), self.envs.tolist(), strict=True):
             self.world.set(entity, Environment(index=env))
-        self._set_repeated(self.body_entities.ravel(), describe_bodies(model, self.bodies))
+        if geoms:
+            self._set_repeated(self.body_entities.ravel(), describe_bodies(model, self.bodies))
         self._set_repeated(part_entities, [part.component for part in parts])
         self._insert_shared(shared)
 

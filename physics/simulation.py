@@ -143,18 +143,17 @@ class Simulation:
         self._written[:] = False
         self._any_written = False
         self.version += 1
-        if self._counts[:, list(BAD_STATE)].any():
-            for warning, reason in BAD_STATE.items():
-                for env in np.flatnonzero(self._counts[:, warning]):
-                    failed.setdefault(int(env), reason)
+        for warning, reason in BAD_STATE.items() if self._counts.any() else ():
+            for env in np.flatnonzero(self._counts[:, warning]):
+                failed.setdefault(int(env), reason)
         return failed
 
     def take_bad_controls(self) -> Ints:
         """Environments whose controls were not finite since the last call; MuJoCo ran them without."""
-        counts = self._counts[:, BAD_CONTROL]
-        bad = np.flatnonzero(counts)
-        if bad.size:
-            counts[:] = 0
+        if not self._counts.any():
+            return np.zeros(0, dtype=np.int64)
+        bad = np.flatnonzero(self._counts[:, BAD_CONTROL])
+        self._counts[bad, BAD_CONTROL] = 0
         return bad
 
     def reset(self, ids: slice | Ints, keyframe: int) -> None:
