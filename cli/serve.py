@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from diorama.ecs import World
     from diorama.runtime.clock import Clock, Tick
-    from diorama.runtime.simulation import Reporter, Simulation
+    from diorama.runtime.simulation import Reporter, Simulation, System
     from diorama.transport.publisher import Publisher
 
 ENDPOINT = "tcp://127.0.0.1:5555"
@@ -31,6 +31,7 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
         "  diorama serve scene.jsonc --rate 100 --endpoint tcp://127.0.0.1:6000\n"
         "  diorama serve city.rscene --origin 47.37,8.54,408 --paused\n"
         "  diorama serve street.scene.json --perception params.yaml --ego car_0\n"
+        "  diorama serve robot.xml --envs 64 --ground\n"
         "then, in another terminal:\n"
         "  diorama topic list\n"
         "  diorama ask where NAME\n"
@@ -68,6 +69,10 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
         "--insecure", action="store_true", help="allow binds that other machines reach, without keys"
     )
     parser.add_argument("--quiet", action="store_true", help="print nothing but errors")
+    robots = parser.add_argument_group("robots", "MJCF and URDF files are simulated (extra mujoco)")
+    robots.add_argument("--envs", type=int, metavar="N", help="simulate so many copies (default 1)")
+    robots.add_argument("--shown", type=int, metavar="N", help="publish only the first N of them")
+    robots.add_argument("--ground", action="store_true", help="add an endless plane to stand on")
     add_origin(parser)
     add_reading(parser)
     parser.set_defaults(run=run)
@@ -75,7 +80,6 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
 
 def run(args: argparse.Namespace) -> int:
     """Serve until the ticks are used up or somebody stops it."""
-    from diorama.runtime.load import load
     from diorama.runtime.simulation import Simulation
     from diorama.transport.publisher import Publisher
     from diorama.transport.security import load_server
@@ -85,7 +89,7 @@ def run(args: argparse.Namespace) -> int:
         return 2
     logging.basicConfig(level=logging.WARNING, format="%(levelname)s: %(message)s")
     warnings: list[Problem] = []
-    world = load(args.file, warnings=warnings, **reading(args))
+    world, systems = _open(args, warnings)
     for warning in warnings:
         print(f"warning: {warning}", file=sys.stderr)
     publisher = Publisher(
@@ -96,11 +100,27 @@ def run(args: argparse.Namespace) -> int:
     )
     with publisher:
         reporters = [_perception(args, world, publisher)] if args.perception else []
-        simulation = Simulation(world, publisher, clock=_clock(args), reporters=reporters)
+        simulation = Simulation(world, publisher, clock=_clock(args), systems=systems, reporters=reporters)
         if not args.quiet:
             _announce(args, simulation)
         simulation.run(_stopper(simulation, args.ticks))
     return 0
+
+
+def _open(args: argparse.Namespace, warnings: list[Problem]) -> "tuple[World, list[System]]":
+    """The world of the file and what moves it: a robot's physics, or nothing."""
+    from diorama.runtime.load import format_of, load
+
+    options = reading(args)
+    if args.envs is None and (options.get("format") or format_of(args.file)) != "mjcf":
+        return load(args.file, warnings=warnings, **options), []
+    from diorama.physics import open_model
+
+    graph = open_model(
+        args.file, envs=1 if args.envs is None else args.envs, shown=args.shown, ground=args.ground
+    )
+    graph.world.origin = options.get("origin")
+    return graph.world, [graph.advance]
 
 
 def _perception(args: argparse.Namespace, world: "World", publisher: "Publisher") -> "Reporter":

@@ -109,8 +109,10 @@ def test_a_running_model_shows_a_few_of_many() -> None:
 def test_other_xml_is_recognised_and_refused(tmp_path: Path, text: str, what: str) -> None:
     path = tmp_path / "world.xml"
     path.write_text(text)
-    with pytest.raises(SceneError) as caught:
+    with pytest.raises(SceneError, match="RaiSim" if "raisim" in text else "expected MJCF"):
         load(path)
+    with pytest.raises(SceneError) as caught:
+        read(path)
     assert str(caught.value).startswith(f"{path}: expected MJCF (<mujoco>) or URDF (<robot>), got {what}")
 
 
