@@ -3,7 +3,7 @@
 import argparse
 import logging
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from diorama.cli.arguments import add_origin, add_reading, reading
 from diorama.schemas.errors import Problem
@@ -124,23 +124,15 @@ def _open(args: argparse.Namespace, warnings: list[Problem]) -> "tuple[World, li
 
 
 def _perception(args: argparse.Namespace, world: "World", publisher: "Publisher") -> "Reporter":
-    """What the sensors of the world have to say at each tick, as far as somebody listens."""
-    from diorama.perception import Perception, attach, read_parameters
-    from diorama.schemas.topics import user_topic
+    from diorama.perception import read_parameters
+    from diorama.runtime.perceive import perceive
 
-    parameters = read_parameters(args.perception)
-    for name in args.ego:
-        attach(world, world.find(name))
-    perception = Perception(world, parameters)
+    topics, reporter = perceive(
+        world, read_parameters(args.perception), egos=args.ego, listens=publisher.listens
+    )
     if not args.quiet:
-        print(f"perceiving on {', '.join(perception.topics)}")
-
-    def report(world: "World", tick: "Tick") -> "list[tuple[str, dict[str, Any]]]":
-        return perception.due(
-            world, tick.time_ns, tick.step_ns, wanted=lambda topic: publisher.listens(user_topic(topic))
-        )
-
-    return report
+        print(f"perceiving on {', '.join(topics)}")
+    return reporter
 
 
 def _clock(args: argparse.Namespace) -> "Clock":

@@ -31,11 +31,11 @@ class Perception:
             types = " or ".join(map(repr, PERCEIVING_TYPES))
             none = f"no sensor perceives: expected one of type {types}; attach one (`serve --ego NAME` does)"
             raise SceneError(problems or none)
-        self._world, self._epoch, self._time_ns = world, world.epoch, 0
+        self._world, self._time_ns = world, 0
+        self._epoch = self._roster_epoch = -1
         self._watches: list[Watch] = []
         self._own: list[Bools] = []
-        self._roster = roster_of(world)
-        self._follow(world)
+        self._follow_sensors(world)
 
     @property
     def topics(self) -> list[str]:
@@ -53,31 +53,38 @@ class Perception:
         """
         if world is not self._world or time_ns < self._time_ns:
             self._world, self._watches = world, []
-            self._follow(world)
-        elif world.epoch != self._epoch:
-            self._follow(world)
+            self._epoch = self._roster_epoch = -1
         self._time_ns = time_ns
-        messages: list[tuple[str, Message]] = []
-        moment: Moment | None = None
-        for watch, own in zip(self._watches, self._own, strict=True):
-            period = watch.timer.due(time_ns, step_ns)
-            if period is not None:
-                if moment is None:
-                    objects = objects_in(world, self._roster)
-                    moment = Moment(world=world, time_ns=time_ns, roster=self._roster, objects=objects)
-                messages += watch.speak(moment, own, period, wanted)
-        return messages
+        if world.epoch != self._epoch:
+            self._follow_sensors(world)
+        timed = [watch.timer.due(time_ns, step_ns) for watch in self._watches]
+        if all(period is None for period in timed):
+            return []
+        if world.epoch != self._roster_epoch:
+            self._follow_objects(world)
+        objects = objects_in(world, self._roster)
+        moment = Moment(world=world, time_ns=time_ns, roster=self._roster, objects=objects)
+        return [
+            message
+            for watch, own, period in zip(self._watches, self._own, timed, strict=True)
+            if period is not None
+            for message in watch.speak(moment, own, period, wanted)
+        ]
 
-    def _follow(self, world: World) -> None:
-        """Take in a change of structure: sensors and objects that came, went or were told otherwise."""
+    def _follow_sensors(self, world: World) -> None:
+        """Take in sensors that came, went or were told otherwise."""
         found, problems = perceivers(world, self.parameters)
         for problem in problems:
             log.error("%s", problem)
         known = {watch.perceiver: watch for watch in self._watches}
         self._watches = [known.get(perceiver) or Watch(perceiver) for perceiver in found]
+        self._epoch = world.epoch
+
+    def _follow_objects(self, world: World) -> None:
+        """Take in objects that came, went or are described otherwise."""
         self._roster = roster_of(world)
         boxes = self._roster.entities
         self._own = [np.isin(boxes, family_of(world, watch.perceiver.ego)) for watch in self._watches]
         for watch in self._watches:
             watch.forget_all_but(boxes)
-        self._epoch = world.epoch
+        self._roster_epoch = world.epoch
