@@ -47,9 +47,8 @@ def apply_update(world: World, frames: Sequence[Frame]) -> None:
         if len(rows):
             if rows.max() >= table.high or not table.alive[rows].all():
                 raise MessageError("poses for entities that are not there")
-            first, last = int(rows[0]), int(rows[-1]) + 1
-            if last - first == len(rows) and bool((np.diff(rows) == 1).all()):
-                table.local[first:last] = values
+            if codec.is_run(rows):
+                table.local[int(rows[0]) : int(rows[-1]) + 1] = values
             else:
                 table.local[rows] = values
         _set_velocities(world, structure, frames[3], frames[4])

@@ -196,36 +196,48 @@ def decode_structure(frame: Frame) -> Structure:
     return structure
 
 
-def changed_rows(world: World, since: Since) -> tuple[Rows, Rows]:
-    """Rows whose structure changed, and rows whose local pose did (new ones among them), parents first."""
-    table = world.table
+def structured_rows(world: World, since: Since) -> Rows:
+    """Rows whose structure changed, parents first."""
     order = settle_order(world)
-    if world.epoch == since.epoch:
-        return order[:0], order[table.moved[order] > since.version]
-    structured = table.structured[order] > since.epoch
-    return order[structured], order[structured | (table.moved[order] > since.version)]
+    return order[:0] if world.epoch == since.epoch else order[world.table.structured[order] > since.epoch]
+
+
+def moved_rows(world: World, since: Since) -> Rows:
+    """Rows whose local pose changed, and new ones, ascending."""
+    return _stamped_rows(world, world.table.moved, since)
 
 
 def posed_rows(world: World, since: Since) -> Rows:
-    """Rows whose world pose changed, parents first."""
-    table = world.table
-    order = settle_order(world)
-    stale = table.posed[order] > since.version
-    if world.epoch != since.epoch:
-        stale |= table.structured[order] > since.epoch
+    """Rows whose world pose changed, and new ones, ascending; all of them when the origin did."""
     if world.origin_epoch > since.epoch:
-        return order
-    return order[stale]
+        since = Since()
+    return _stamped_rows(world, world.table.posed, since)
 
 
 def velocity_rows(world: World, since: Since) -> Rows:
-    """Rows whose velocity changed, or that have one and are new."""
+    """Rows whose velocity changed, and new ones that have one, ascending."""
+    present = world.table.velocities.present[: world.table.high]
+    if not present.any():
+        return np.empty(0, np.int32)
+    rows = _stamped_rows(world, world.table.velocity_moved, since)
+    return rows[present[rows]]
+
+
+def _stamped_rows(world: World, stamps: NDArray[np.int64], since: Since) -> Rows:
+    """Living rows with a stamp later than `since`: one pass over a column, since values need no order."""
     table = world.table
-    order = settle_order(world)
-    told = table.velocity_moved[order] > since.version
+    stale = stamps[: table.high] > since.version
     if world.epoch != since.epoch:
-        told |= table.structured[order] > since.epoch
-    return order[table.velocities.present[order] & told]
+        stale |= table.structured[: table.high] > since.epoch
+    stale &= table.alive[: table.high]
+    return np.flatnonzero(stale).astype(np.int32)
+
+
+def is_run(rows: Rows) -> bool:
+    """Whether rows follow each other without a gap, so that their values are one block of every column."""
+    return (
+        len(rows) > 0 and int(rows[-1]) - int(rows[0]) + 1 == len(rows) and bool((rows[1:] > rows[:-1]).all())
+    )
 
 
 def gather(
@@ -240,9 +252,8 @@ def gather(
         values[:, 3:6] = lla[rows]
         return values
     source = table.local if block == "local" else table.pose
-    first = int(rows[0]) if len(rows) else 0
-    if len(rows) and int(rows[-1]) - first + 1 == len(rows) and bool((np.diff(rows) == 1).all()):
-        values = source[first : first + len(rows)]
+    if is_run(rows):
+        values = source[int(rows[0]) : int(rows[-1]) + 1]
         if out is None:
             return values.copy()
         out[:] = values

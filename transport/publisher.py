@@ -177,10 +177,9 @@ class Publisher:
             structure = codec.encode_structure(world, structured, None)
             moving = rows[world.velocities.present[rows]]
         else:
-            structured, rows = codec.changed_rows(world, since)
-            if block != "local":
-                rows = codec.posed_rows(world, since)
+            rows = codec.moved_rows(world, since) if block == "local" else codec.posed_rows(world, since)
             changed = world.epoch != since.epoch
+            structured = codec.structured_rows(world, since)
             structure = codec.encode_structure(world, structured, since) if changed else codec.NO_STRUCTURE
             moving = codec.velocity_rows(world, since)
         values = self._buffers.take(len(rows), codec.WIDTH[block])

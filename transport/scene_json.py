@@ -17,12 +17,7 @@ def complete_document(world: World, header: Header) -> bytes:
 
 def changes_document(world: World, header: Header, since: Since) -> bytes:
     """What changed since: the changed entities whole, keys of the removed ones, and the resources if any changed."""
-    structured, _ = codec.changed_rows(world, since)
-    rows = {
-        *structured.tolist(),
-        *codec.posed_rows(world, since).tolist(),
-        *codec.velocity_rows(world, since).tolist(),
-    }
+    rows = {*codec.posed_rows(world, since).tolist(), *codec.velocity_rows(world, since).tolist()}
     changes: dict[str, Any] = {"header": _json_header(header), "entities": {}, "components": {}}
     if rows:
         changes |= document(world, [world.entity_at(row) for row in rows])
