@@ -4,6 +4,8 @@ Poses are position and quaternion (w first) in seven columns; `_w` is the world 
 origins of environments included. Arrays read here must not be written to: use the write functions.
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -230,15 +232,28 @@ class SceneEntity:
         """Names of the actuators."""
         return self.index.actuator_names
 
-    def find_joints(self, *expressions: str) -> tuple[list[int], list[str]]:
+    def find_joints(self, name_keys: str | Sequence[str]) -> tuple[list[int], list[str]]:
         """Indices and names of joints whose whole name matches one of the expressions."""
-        return self._find(expressions, self.index.joint_names)
+        return self._find(name_keys, self.index.joint_names)
 
-    def find_bodies(self, *expressions: str) -> tuple[list[int], list[str]]:
+    def find_bodies(self, name_keys: str | Sequence[str]) -> tuple[list[int], list[str]]:
         """Indices and names of bodies whose whole name matches one of the expressions."""
-        return self._find(expressions, self.index.body_names)
+        return self._find(name_keys, self.index.body_names)
 
-    def _find(self, expressions: tuple[str, ...], names: list[str]) -> tuple[list[int], list[str]]:
+    def find_geoms(self, name_keys: str | Sequence[str]) -> tuple[list[int], list[str]]:
+        """Indices and names of geoms whose whole name matches one of the expressions."""
+        return self._find(name_keys, self.index.geom_names)
+
+    def find_sites(self, name_keys: str | Sequence[str]) -> tuple[list[int], list[str]]:
+        """Indices and names of sites whose whole name matches one of the expressions."""
+        return self._find(name_keys, self.index.site_names)
+
+    def find_actuators(self, name_keys: str | Sequence[str]) -> tuple[list[int], list[str]]:
+        """Indices and names of actuators whose whole name matches one of the expressions."""
+        return self._find(name_keys, self.index.actuator_names)
+
+    def _find(self, name_keys: str | Sequence[str], names: list[str]) -> tuple[list[int], list[str]]:
+        expressions = [name_keys] if isinstance(name_keys, str) else name_keys
         found = matching_names(expressions, names, f"entity {self.name!r}")
         return [names.index(name) for name in found], found
 

@@ -13,7 +13,9 @@ from diorama.physics.mujoco_import import MjModel, MjSpec, composing, mujoco
 from diorama.physics.xml_text import included_files, read_text, without_comments
 from diorama.schemas.errors import Problem, SceneError, did_you_mean
 
-KEEP_VISUALS = '<mujoco><compiler discardvisual="false" fusestatic="false"/></mujoco>'
+KEEP_VISUALS = '<mujoco><compiler discardvisual="false" fusestatic="false" strippath="false"/></mujoco>'
+# What a path must lose to be the name of an asset.
+UNWANTED = ("..", "/", "package:")
 # Element lists of a spec whose members get a name if they have none.
 NAMED_KINDS = {
     "body": "bodies",
@@ -160,8 +162,8 @@ def collect_assets(spec: MjSpec, place: str) -> dict[str, str]:
         if not file or file in assets:
             continue
         wanted = PurePosixPath(file).name if spec.strippath else file
-        source = Path(spec.modelfiledir) / directory / wanted
-        key = "/".join(part for part in PurePosixPath(directory, wanted).parts if part not in ("..", "/"))
+        source = _asset_path(Path(spec.modelfiledir), directory, wanted)
+        key = "/".join(part for part in PurePosixPath(directory, wanted).parts if part not in UNWANTED)
         try:
             assets[key] = source.read_bytes()
         except OSError as error:
@@ -178,6 +180,17 @@ def collect_assets(spec: MjSpec, place: str) -> dict[str, str]:
             compiler.meshdir = compiler.texturedir = ""
         spec.assets = assets
     return {mesh.name: sources[mesh.name] for mesh in spec.meshes if mesh.name in sources}
+
+
+def _asset_path(model_directory: Path, directory: str, wanted: str) -> Path:
+    """Where a file is: beside the model, or for `package://name/…` in a package around it."""
+    if not wanted.startswith("package://"):
+        return model_directory / directory / wanted
+    package, _, inside = wanted.removeprefix("package://").partition("/")
+    model_directory = model_directory.absolute()
+    around = (model_directory, *model_directory.parents)
+    places = [base / package / inside for base in around] + [base / inside for base in around]
+    return next((place for place in places if place.is_file()), model_directory / inside)
 
 
 def _file_elements(spec: MjSpec) -> list[tuple[Any, str, str]]:

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from diorama.ecs import Sensor, World
+from diorama.ecs import Entity, Sensor, World
 from diorama.physics.index import as_columns
 from diorama.physics.mujoco_import import mujoco
 from diorama.physics.rotations import xyzw_from_wxyz
@@ -61,6 +61,7 @@ class SceneGraph:
     `physics`, which describes the model once for all environments: what one wants for thousands of them.
     Ground is there once.
     With `numbered=False`, for a single environment, names are the model's own and its node is `mujoco`.
+    A scene can hang `under` an entity of the world, and a `prefix` keeps several apart.
     """
 
     def __init__(
@@ -71,6 +72,8 @@ class SceneGraph:
         *,
         geoms: bool = True,
         numbered: bool = True,
+        under: Entity | None = None,
+        prefix: str = "",
     ) -> None:
         self.scene = scene
         self.world = world
@@ -92,8 +95,9 @@ class SceneGraph:
         )
         self._root_names = [name for name, index in scene.index(model).items() if index.root]
         self._geoms = describe_geoms(model, scene.mesh_files)
-        self._labels = [f"env_{env}" for env in self.envs] if numbered else [NODE]
-        self._prefixes = [f"{label}/" for label in self._labels] if numbered else [""]
+        self._prefix, self._under = prefix, under
+        self._labels = [f"{prefix}env_{env}" for env in self.envs] if numbered else [f"{prefix}{NODE}"]
+        self._prefixes = [f"{label}/" for label in self._labels] if numbered else [prefix]
         self._insert(ground, geoms)
         self._describe()
         self._reported = scene.divergence_count
@@ -109,6 +113,8 @@ class SceneGraph:
         body_names = [body_name(model, body) for body in self.bodies]
         # A plane has no end, and the ground is everybody's: once is enough.
         shared = [part for part in self._geoms if self._is_shared(part, ground)]
+        if shared and f"{self._prefix}{TERRAIN}" in self.world.names:
+            raise StateError(f"the world has a {self._prefix}{TERRAIN} already; give this scene a prefix")
         parts = [part for part in self._geoms if not self._is_shared(part, ground)] if geoms else []
         parts += self._sensor_parts() if geoms else []
         names = [*self._labels]
@@ -141,7 +147,13 @@ class SceneGraph:
             scale[starts[3] :] = np.tile([part.scale for part in parts], (count, 1))
         assets = [""] * int(starts[3]) + [part.asset for part in parts] * count
         entities = self.world.insert(
-            names, asset=assets, parents=parents, position=position, orientation=orientation, scale=scale
+            names,
+            asset=assets,
+            parents=parents,
+            under=self._under,
+            position=position,
+            orientation=orientation,
+            scale=scale,
         )
         self.env_entities, self.body_entities, self._root_entities, part_entities = np.split(
             entities, starts[1:4]
@@ -166,9 +178,9 @@ class SceneGraph:
         """The ground, which all environments have in common."""
         if not parts:
             return
-        base = self.world.spawn(TERRAIN, orientation=FLIP)
+        base = self.world.spawn(f"{self._prefix}{TERRAIN}", parent=self._under, orientation=FLIP)
         entities = self.world.insert(
-            [part.name for part in parts],
+            [f"{self._prefix}{part.name}" for part in parts],
             asset=[part.asset for part in parts],
             under=base,
             position=[part.position for part in parts],
@@ -200,7 +212,7 @@ class SceneGraph:
         """Put the model's description into the world's resource, once for all environments."""
         model, index = self.scene.model, {body: place for place, body in enumerate(self.bodies.tolist())}
         self.world.set_resource(
-            RESOURCE,
+            f"{self._prefix}{RESOURCE}",
             {
                 "engine": f"MuJoCo {mujoco.__version__}",
                 "timestep": self.scene.timestep,

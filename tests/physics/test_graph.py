@@ -217,6 +217,24 @@ def test_environments_that_do_not_exist_cannot_be_shown() -> None:
         SceneGraph(scene, World(), numbered=False)
 
 
+def test_several_scenes_hang_in_one_world_where_one_wants_them() -> None:
+    world = World()
+    site = world.spawn("site", position=(100, 20, -5))
+    scenes = [make(2), make(3)]
+    SceneGraph(scenes[0], world, under=site)
+    with pytest.raises(StateError, match="the world has a terrain already; give this scene a prefix"):
+        SceneGraph(scenes[1], world)
+    size = len(world)
+    SceneGraph(scenes[1], world, prefix="lab/")
+    assert len(world) > size
+    propagate(world)
+    robot = world.get(world.find("env_1/robot"), Transform).world_position
+    at = scenes[0].entities["robot"].data.root_link_pos_w[1]
+    np.testing.assert_allclose(robot, np.array([100, 20, -5]) + FLIP @ at, atol=EXACT)
+    assert {"lab/terrain", "lab/env_2/robot/trunk"} <= set(world.names)
+    assert world.resource("lab/physics")["environments"] == [0, 1, 2]
+
+
 def test_a_third_party_robot_in_many_environments() -> None:
     scene = Scene(SceneCfg(num_envs=9, entities={"ant": EntityCfg(file=gymnasium_model("ant"))})).initialize()
     graph = SceneGraph(scene, World())

@@ -73,6 +73,24 @@ def test_urdf_keeps_visuals_and_fixed_links(tmp_path: Path) -> None:
     np.testing.assert_allclose(at, [0, -0.25, -0.1], atol=1e-9)
 
 
+@pytest.mark.parametrize("mesh", ["package://my_arm/meshes/cube.stl", "../meshes/cube.stl"])
+def test_urdf_meshes_are_found_in_their_package(tmp_path: Path, mesh: str) -> None:
+    package = tmp_path / "my_arm"
+    textured_cubes(tmp_path)
+    (tmp_path / "MJCF_Zipped").rename(package)
+    path = package / "urdf" / "arm.urdf"
+    path.parent.mkdir()
+    shape = f"<mesh filename='{mesh}' scale='0.1 0.1 0.1'/>"
+    path.write_text(URDF.replace('<cylinder radius="0.02" length="0.5"/>', shape))
+    world = load(path)
+    (entity,) = [entity for entity, geom in world.query(Geom) if geom.type == "mesh"]
+    assert Path(world.asset(entity)).resolve() == package / "meshes" / "cube.stl"
+    np.testing.assert_allclose(world.get(entity, Transform).scale, 0.1)
+    (package / "meshes" / "cube.stl").unlink()
+    with pytest.raises(SceneError, match=r"cube\.stl: entity 'arm': asset cannot be read"):
+        load(path)
+
+
 def test_meshes_name_their_files(tmp_path: Path) -> None:
     path = textured_cubes(tmp_path)
     world = load(path)

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from pathlib import Path
 
 SCRIPT = """
 import sys
@@ -15,6 +16,24 @@ try:
 except ImportError as error:
     print(type(error).__name__, error)
 """
+
+COMMAND = """
+import sys
+sys.modules["mujoco"] = None
+from diorama.cli.main import main
+sys.exit(main(["serve", sys.argv[1]]))
+"""
+
+
+def test_serving_a_robot_says_what_to_install(tmp_path: Path) -> None:
+    robot = tmp_path / "robot.xml"
+    robot.write_text("<mujoco/>")
+    done = subprocess.run(
+        [sys.executable, "-c", COMMAND, str(robot)], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1
+    assert "pip install 'diorama[mujoco]'" in done.stderr
+    assert "Traceback" not in done.stderr
 
 
 def test_configurations_work_and_scenes_name_the_extra() -> None:
