@@ -62,6 +62,13 @@ def add_reading(parser: argparse.ArgumentParser, *, prefix: str = "") -> None:
         metavar="PROFILE",
         help="`aerosim`: the file has AeroSim's own encoding of quaternions and sensors",
     )
+    parser.add_argument(
+        "--airsim-exact",
+        dest="read_exact",
+        action="store_const",
+        const=True,
+        help="compute poses of a Project AirSim scene as it does: float32, pitch kept off 90°, geocentric latitude",
+    )
 
 
 def reading(args: argparse.Namespace) -> dict[str, Any]:
@@ -69,6 +76,7 @@ def reading(args: argparse.Namespace) -> dict[str, Any]:
     given = {
         "format": args.read_format,
         "profile": args.read_profile,
+        "exact": args.read_exact,
         "origin": getattr(args, "origin", None),
     }
     return {name: value for name, value in given.items() if value is not None}

@@ -183,10 +183,15 @@ def _command(
 
 def _load(file: str, args: argparse.Namespace) -> "World":
     """The world of a file; what is odd about it goes to stderr."""
+    from diorama.cli.progress import Bar
     from diorama.runtime.load import load
 
     warnings: list[Problem] = []
-    world = load(file, warnings=warnings, **reading(args))
+    bar = Bar(sys.stderr)
+    try:
+        world = load(file, warnings=warnings, progress=bar, **reading(args))
+    finally:
+        bar.clear()
     _print_warnings(warnings, sys.stderr)
     return world
 

@@ -68,7 +68,15 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
     parser.add_argument(
         "--insecure", action="store_true", help="allow binds that other machines reach, without keys"
     )
+    parser.add_argument(
+        "--still",
+        action="store_true",
+        help="move nothing: velocities, waypoints and rotors wait for your program",
+    )
     parser.add_argument("--quiet", action="store_true", help="print nothing but errors")
+    parser.add_argument(
+        "--verbose", action="store_true", help="log what loading does, such as the segmentation ids it gives"
+    )
     robots = parser.add_argument_group("robots", "MJCF and URDF files are simulated (extra mujoco)")
     robots.add_argument("--envs", type=int, metavar="N", help="simulate so many copies (default 1)")
     robots.add_argument("--shown", type=int, metavar="N", help="publish only the first N of them")
@@ -88,6 +96,8 @@ def run(args: argparse.Namespace) -> int:
         print("--ego needs --perception FILE", file=sys.stderr)
         return 2
     logging.basicConfig(level=logging.WARNING, format="%(levelname)s: %(message)s")
+    if args.verbose:
+        _log_segmentation()
     warnings: list[Problem] = []
     world, systems = _open(args, warnings)
     for warning in warnings:
@@ -99,8 +109,12 @@ def run(args: argparse.Namespace) -> int:
         insecure=args.insecure,
     )
     with publisher:
-        reporters = [_perception(args, world, publisher)] if args.perception else []
-        simulation = Simulation(world, publisher, clock=_clock(args), systems=systems, reporters=reporters)
+        reporters = [_airsim(publisher)]
+        if args.perception:
+            reporters.append(_perception(args, world, publisher))
+        simulation = Simulation(
+            world, publisher, clock=_clock(args, world), systems=systems, reporters=reporters
+        )
         if not args.quiet:
             _announce(args, simulation)
         simulation.run(_stopper(simulation, args.ticks))
@@ -108,12 +122,19 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _open(args: argparse.Namespace, warnings: list[Problem]) -> "tuple[World, list[System]]":
-    """The world of the file and what moves it: a robot's physics, or nothing."""
+    """The world of the file and what moves it: a robot's physics, or what its components say."""
+    from diorama.cli.progress import Bar
     from diorama.runtime.load import format_of, load
+    from diorama.runtime.motion import MOTION
 
     options = reading(args)
     if args.envs is None and (options.get("format") or format_of(args.file)) != "mjcf":
-        return load(args.file, warnings=warnings, **options), []
+        bar = Bar(sys.stderr)
+        try:
+            world = load(args.file, warnings=warnings, progress=bar, **options)
+        finally:
+            bar.clear()
+        return world, [] if args.still else list(MOTION)
     from diorama.physics import open_model
 
     graph = open_model(
@@ -135,11 +156,35 @@ def _perception(args: argparse.Namespace, world: "World", publisher: "Publisher"
     return reporter
 
 
-def _clock(args: argparse.Namespace) -> "Clock":
-    from diorama.runtime.clock import SteppableClock
+def _airsim(publisher: "Publisher") -> "Reporter":
+    """Poses, GPS and barometers on topics in the style of Project AirSim."""
+    from diorama.runtime.airsim_topics import airsim_reports
 
-    step_ns = round(1e9 / (args.rate or 50.0))
-    return SteppableClock(step_ns, pause_on_start=args.paused)
+    return lambda world, tick: airsim_reports(world, tick, publisher.listens)
+
+
+def _clock(args: argparse.Namespace, world: "World") -> "Clock":
+    from diorama.runtime.clock import SteppableClock, clock_from_settings
+
+    settings = world.resource("clock")
+    if args.rate or not isinstance(settings, dict):
+        return SteppableClock(round(1e9 / (args.rate or 50.0)), pause_on_start=args.paused)
+    clock = clock_from_settings(settings)
+    if args.paused:
+        clock.pause()
+    return clock
+
+
+def _log_segmentation() -> None:
+    """Show the ids given at load, in the form Project AirSim's server logs them."""
+    handler = logging.StreamHandler()
+    handler.setFormatter(
+        logging.Formatter("[%(asctime)s:%(msecs)03d] %(message)s", datefmt="%Y.%m.%d-%H.%M.%S")
+    )
+    log = logging.getLogger("diorama.segmentation")
+    log.setLevel(logging.INFO)
+    log.propagate = False
+    log.addHandler(handler)
 
 
 def _stopper(simulation: "Simulation", ticks: int) -> "Callable[[Tick], object] | None":

@@ -88,16 +88,21 @@ def load(
     format: str | None = None,  # noqa: A002  (what everybody calls it)
     origin: Origin | None = None,
     warnings: list[Problem] | None = None,
+    progress: Callable[[str, int, int], None] | None = None,
     **options: Any,
 ) -> World:
     """The world of a scene file, settled: every world pose is right before the first tick.
 
     The format is found by name and content unless given. `origin` puts the scene at that place on Earth, whatever
-    the file says. What is odd but not wrong is appended to `warnings`. `options` are the format's own.
+    the file says. What is odd but not wrong is appended to `warnings`. `progress` is told (what, done, total) by
+    formats that take their time. `options` are the format's own.
     """
     chosen = _format_to_read(path, format)
     noted: list[Problem] = [] if warnings is None else warnings
-    world: World = _function(chosen, "read", options)(path, warnings=noted, **options)
+    reader = _function(chosen, "read", options)
+    if progress is not None and "progress" in signature(reader).parameters:
+        options["progress"] = progress
+    world: World = reader(path, warnings=noted, **options)
     if origin is not None:
         world.origin = origin
     propagate(world)

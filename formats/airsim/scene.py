@@ -83,7 +83,7 @@ class Batch:
             position, orientation, scales, parents = blueprint.arrays
             self.arrays.append((position, orientation, scales, parents + base + 1))
 
-    def spawn(self, world: World) -> None:
+    def spawn(self, world: World, progress: Progress | None = None) -> None:
         """Make all entities."""
         if not self.names:
             return
@@ -99,6 +99,8 @@ class Batch:
             scale=scale,
         ).tolist()
         for index, components in self.components:
+            if progress is not None and index % 1000 == 0:
+                progress("making entities", index, len(entities))
             world.set(entities[index], *components)
 
 
@@ -136,8 +138,10 @@ def read(
     if errors:
         raise SceneError(sorted(errors, key=_place))
     world = World(origin=home)
-    batch.spawn(world)
+    batch.spawn(world, progress)
     _set_resources(world, scene)
+    if progress is not None:
+        progress("", 1, 1)
     ids = scene.get("segmentation", {})
     if ids.get("initialize-ids", False):
         initialize_ids(
@@ -214,8 +218,6 @@ def _actors(
             settings = plain(actor, "name", "asset-path", "scale", "origin")
             scale = actor.get("scale", (1.0, 1.0, 1.0))
             batch.add(name, pose, [Actor("object", settings)], asset=actor.get("asset-path", ""), scale=scale)
-    if progress is not None:
-        progress("reading actors", len(found), len(found))
     return batch
 
 

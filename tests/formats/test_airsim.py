@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
-from diorama.ecs import Effector, Sensor, Transform, Velocity, World, propagate
+from diorama.ecs import Effector, Sensor, Transform, Velocity, World, difference, propagate
 from diorama.ecs.motion import Landed, Spin, Trajectory
 from diorama.formats.airsim import read
 from diorama.formats.airsim.components import Actor, Actuator, Controller, Joint, Link
@@ -21,7 +21,7 @@ from diorama.formats.airsim.robot import ENV_ACTOR_CONFIG, ROBOT
 from diorama.formats.airsim.sensor_keys import SENSORS
 from diorama.formats.jsonc import parse
 from diorama.geo import Origin, ned_from_lla
-from diorama.runtime.load import check, format_of, load
+from diorama.runtime.load import check, format_of, load, save
 from diorama.schemas.errors import Problem, SceneError
 
 FOLDER = Path(__file__).parent.parent / "scenes" / "airsim"
@@ -319,4 +319,16 @@ def test_a_link_and_a_sensor_of_one_name_get_two_entities(tmp_path: Path) -> Non
 def test_progress_is_told() -> None:
     told: list[tuple[str, int, int]] = []
     read(FOLDER / "drone.jsonc", progress=lambda *step: told.append(step))
-    assert told == [("reading actors", done, 2) for done in range(3)]
+    assert told == [
+        ("reading actors", 0, 2),
+        ("reading actors", 1, 2),
+        ("making entities", 0, 24),
+        ("", 1, 1),
+    ]
+
+
+@pytest.mark.parametrize("path", SCENES, ids=lambda path: path.stem)
+def test_scenes_survive_the_scene_document(path: Path, tmp_path: Path) -> None:
+    world = load(path)
+    save(world, tmp_path / "copy.scene.json")
+    assert difference(world, load(tmp_path / "copy.scene.json")) == ""
