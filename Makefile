@@ -33,5 +33,8 @@ bench: $(STAMP)  ## every speed claim, measured
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev,bench]'
 	$(BIN)/python benchmarks/run.py
 
+docs: $(STAMP)  ## the module tables of docs/architecture.md
+	$(BIN)/python docs/modules.py
+
 clean:
 	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -74,9 +74,6 @@ def main() -> None:
                 seconds=4.0,
             )
             print(table(f"{count} entities, {kind}, {len(data) / 1e6:.1f} MB", timings, count))
-    print(
-        f"memory: {memory_per_entity(100_000)[0]:.0f} bytes per entity (world of 100000 entities, resident)"
-    )
 
 
 if __name__ == "__main__":
