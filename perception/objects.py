@@ -85,8 +85,8 @@ def objects_in(world: World, roster: Roster) -> Objects:
         center=ENU.points(position + rotate(turn, arm)),
         orientation=ENU.rotations(turn),
         size=np.abs(scale) * roster.size,
-        linear=FLU_FROM_FRD * linear,
-        angular=FLU_FROM_FRD * angular,
+        linear=FLU_FROM_FRD * linear + 0.0,  # no -0.0 at rest
+        angular=FLU_FROM_FRD * angular + 0.0,
     )
 
 

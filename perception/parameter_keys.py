@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import date
 from itertools import pairwise
 from math import inf, isfinite
-from typing import Any
+from typing import Any, TypeGuard
 
 from diorama.perception.parameters import ELLIPSE_Y_RADII
 from diorama.schemas.errors import Problem, did_you_mean
@@ -30,7 +30,7 @@ class Key:
     check: Check
 
 
-def is_number(value: object) -> bool:
+def is_number(value: object) -> TypeGuard[float]:
     """A finite int or float; True and False are not numbers."""
     return isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value)
 

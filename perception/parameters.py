@@ -103,11 +103,15 @@ class GroundTruthParameters:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lidar:
-    """The rays that decide what is in sight: `channels` rows over the field of view, columns all around."""
+    """The rays that decide what is in sight: `channels` rows over the field of view, columns all around.
+
+    The field of view lies around `vertical_center_deg` above the horizon.
+    """
 
     channels: int = 16
     horizontal_resolution_deg: float = 1.0
     vertical_field_of_view_deg: float = 30.0
+    vertical_center_deg: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,7 +3,7 @@
 A `Sensor` of type `lidar` or `perception` (also as the end of a path, `sensors/lidar`) perceives. Its parameters,
 all optional:
 
-    channels, horizontal_resolution_deg, vertical_field_of_view_deg    the rays
+    channels, horizontal_resolution_deg, vertical_field_of_view_deg, vertical_center_deg    the rays
     mount            {position: [forward, right, down], orientation: [x, y, z, w]} on the sensor's entity
     rate_hz          how often its topics speak, 10 by default
     topic_prefix     stands before its topic names; without it, the first sensor speaks on the plain topics,
@@ -24,14 +24,15 @@ from diorama.geo.axes import ENU
 from diorama.geo.rotation import multiply, normalize, rotate
 from diorama.perception.parameter_file import parameters_from_dict
 from diorama.perception.parameter_keys import channels, field_of_view_deg, is_number, number, resolution_deg
-from diorama.perception.parameters import DETECTION_TOPIC, GROUND_TRUTH_TOPIC, Parameters
+from diorama.perception.parameters import DETECTION_TOPIC, GROUND_TRUTH_TOPIC, Lidar, Parameters
 from diorama.perception.visibility import RayGrid, ray_grid
 from diorama.schemas.errors import Problem, SceneError
 
 PERCEIVING_TYPES = ("lidar", "perception")
 DEFAULT_RATE_HZ = 10.0
-_RAYS = ("channels", "horizontal_resolution_deg", "vertical_field_of_view_deg")
+_RAYS = ("channels", "horizontal_resolution_deg", "vertical_field_of_view_deg", "vertical_center_deg")
 _CHECKS = {
+    "vertical_center_deg": number(-90.0, 90.0),
     "channels": channels,
     "horizontal_resolution_deg": resolution_deg,
     "vertical_field_of_view_deg": field_of_view_deg,
@@ -153,7 +154,7 @@ def _perceiver(
         ego=ego,
         topic_prefix=prefixes[0],
         period_ns=round(1e9 / given.get("rate_hz", DEFAULT_RATE_HZ)),
-        grid=ray_grid(replace(parameters.lidar, **{key: given[key] for key in _RAYS if key in given})),
+        grid=ray_grid(_lidar(given, parameters.lidar)),
         mount_position=tuple(map(float, position)),
         mount_orientation=tuple(normalize(turn).tolist()),
         parameters=parameters,
@@ -162,6 +163,18 @@ def _perceiver(
         if not taken.isdisjoint(perceiver.topics):
             perceiver = replace(perceiver, topic_prefix=prefix)
     return perceiver
+
+
+def _lidar(given: Mapping[str, Any], usual: Lidar) -> Lidar:
+    """The rays a sensor asks for, also in the words of Project AirSim, whose topmost row is not left open."""
+    rows = given.get("number-of-channels")
+    low, high = given.get("vertical-fov-lower-deg"), given.get("vertical-fov-upper-deg")
+    if isinstance(rows, int) and rows > 1:
+        usual = replace(usual, channels=rows)
+    if is_number(low) and is_number(high) and low < high:
+        field = (high - low) * usual.channels / max(usual.channels - 1, 1)
+        usual = replace(usual, vertical_field_of_view_deg=field, vertical_center_deg=low + field / 2)
+    return replace(usual, **{key: given[key] for key in _RAYS if key in given})
 
 
 def _carrier(world: World, entity: Entity) -> Entity:

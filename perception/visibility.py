@@ -41,14 +41,16 @@ class RayGrid:
 
 
 def ray_grid(lidar: Lidar) -> RayGrid:
-    """The rays of a LiDAR, lowest first: from half the field of view below the horizon, the topmost row open.
+    """The rays of a LiDAR, lowest first: from half the field of view below its centre, the topmost row open.
 
     With the defaults, -15° to +13.125° in 16 rows and 360 columns. (The simulator that these defaults come
     from casts the first column twice, 5 776 rays in all; what is in sight is the same.)
     """
     field, rows = radians(lidar.vertical_field_of_view_deg), lidar.channels
+    lowest = radians(lidar.vertical_center_deg) - field / 2.0
     return RayGrid(
-        elevations=tuple(field / rows * row - field / 2.0 for row in range(rows)),
+        # Beyond straight up or down a ray would come down on the other side; it stays there.
+        elevations=tuple(min(max(lowest + field / rows * row, -pi / 2), pi / 2) for row in range(rows)),
         columns=max(1, ceil(360.0 / lidar.horizontal_resolution_deg - 1e-9)),
     )
 

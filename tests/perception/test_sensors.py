@@ -15,6 +15,7 @@ from diorama.perception import (
     Perception,
     attach,
 )
+from diorama.perception.sensors import perceivers
 from diorama.schemas.errors import SceneError
 from diorama.tests.perception.street import CAR, one, position, run, street, told
 
@@ -96,6 +97,18 @@ def test_a_sensor_may_bring_parameters_of_its_own() -> None:
     )
     world.spawn("car", *CAR, position=(20.0, 0.0, 0.0))
     assert one(world, told(), DETECTION_TOPIC) == []
+
+
+def test_a_lidar_of_project_airsim_has_the_rays_it_asks_for() -> None:
+    world = World()
+    asked = {"number-of-channels": 4, "vertical-fov-lower-deg": -45.0, "vertical-fov-upper-deg": -15.0}
+    world.spawn("drone/lidar", Sensor("lidar", "lidar", {**asked, "range": 100, "draw-debug-points": False}))
+    (perceiver,), problems = perceivers(world, told())
+    assert problems == []
+    assert np.allclose(np.degrees(perceiver.grid.elevations), [-45.0, -35.0, -25.0, -15.0])
+    world.spawn("tilted", Sensor("tilted", "lidar", {"vertical_center_deg": -30.0, "channels": 3}))
+    elevations = perceivers(world, told())[0][1].grid.elevations
+    assert np.allclose(np.degrees(elevations), [-45.0, -35.0, -25.0])
 
 
 @pytest.mark.parametrize(
