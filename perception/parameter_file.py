@@ -135,6 +135,7 @@ def _parameters(
     if problems or wrong:
         raise SceneError(sorted(problems, key=lambda problem: problem.line or 0) + wrong)
     return Parameters(
+        given=flat,
         detection=_detection(given[DETECTION_TOPIC], legacy) if DETECTION_TOPIC in given else None,
         ground_truth=_ground_truth(given[GROUND_TRUTH_TOPIC], legacy)
         if GROUND_TRUTH_TOPIC in given

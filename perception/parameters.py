@@ -4,7 +4,9 @@ These values are final. They come out of `parameters_from_dict` or `read_paramet
 and decide between the parameter file and the legacy `ObjectController.Properties`.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -116,8 +118,12 @@ class Lidar:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parameters:
-    """Both topics of one sensor; a topic that is None is not published."""
+    """Both topics of one sensor; a topic that is None is not published.
+
+    `given` is what they were made of, so that they can be weighed against other legacy properties.
+    """
 
     detection: DetectionParameters | None = None
     ground_truth: GroundTruthParameters | None = None
     lidar: Lidar = field(default_factory=Lidar)
+    given: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)

@@ -9,7 +9,7 @@ all optional:
     topic_prefix     stands before its topic names; without it, the first sensor speaks on the plain topics,
                      the others have the name of their ego in front, or else their own
     parameters       topic parameters of its own, in place of those all sensors share
-    properties       legacy ObjectController.Properties of its own
+    properties       legacy ObjectController.Properties, weighed against its parameters
 """
 
 from collections.abc import Iterator, Mapping
@@ -140,7 +140,7 @@ def _perceiver(
         raise SceneError(problems)
     parameters = shared
     if "parameters" in given or "properties" in given:
-        parameters = parameters_from_dict(given.get("parameters", {}), given.get("properties"))
+        parameters = parameters_from_dict(given.get("parameters", shared.given), given.get("properties"))
     name, ego = world.name(entity), _carrier(world, entity)
     bounds = world.try_get(entity, Bounds)
     mount = given.get("mount", {})

@@ -1,5 +1,6 @@
 """Parameters of perception topics: every key, every refusal, and which of file and legacy counts."""
 
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from diorama.perception.parameters import (
     NoiseV2,
     Rings,
 )
-from diorama.schemas.errors import SceneError
+from diorama.schemas.errors import MissingExtraError, SceneError
 
 VERSION = 20240605
 
@@ -354,3 +355,12 @@ def test_an_empty_file_is_refused(tmp_path: Path) -> None:
     path.write_text("")
     with pytest.raises(SceneError, match="found neither"):
         read_parameters(path)
+
+
+def test_without_yaml_the_extra_is_named_and_dicts_still_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "yaml", None)
+    with pytest.raises(MissingExtraError, match=r"pip install 'diorama\[perception\]'"):
+        read_parameters(tmp_path / "parameters.yaml")
+    assert detection().version == VERSION

@@ -14,6 +14,7 @@ from diorama.perception import (
     GROUND_TRUTH_TOPIC,
     Perception,
     attach,
+    parameters_from_dict,
 )
 from diorama.perception.sensors import perceivers
 from diorama.schemas.errors import SceneError
@@ -97,6 +98,17 @@ def test_a_sensor_may_bring_parameters_of_its_own() -> None:
     )
     world.spawn("car", *CAR, position=(20.0, 0.0, 0.0))
     assert one(world, told(), DETECTION_TOPIC) == []
+
+
+def test_a_sensor_may_bring_legacy_properties_to_the_parameters_all_share() -> None:
+    def seen(override: bool) -> int:
+        world = street(properties=[{"name": "detectionSensorRange", "value": "5"}])
+        world.spawn("car", *CAR, position=(20.0, 0.0, 0.0))
+        keys = {"version": 20240605, "range": 100.0, "override_legacy_configuration": override}
+        return len(one(world, parameters_from_dict({DETECTION_TOPIC: keys}), DETECTION_TOPIC))
+
+    assert seen(override=False) == 0
+    assert seen(override=True) == 1
 
 
 def test_a_lidar_of_project_airsim_has_the_rays_it_asks_for() -> None:

@@ -10,8 +10,10 @@ from numpy.typing import NDArray
 
 from diorama.geo.arrays import FloatArray
 from diorama.geo.rotation import matrix_from_quaternion, normalize, quaternion_from_rpy, rotate
+from diorama.perception import visibility
 from diorama.perception.parameters import Lidar
 from diorama.perception.visibility import Boxes, RayGrid, in_sight, ray_grid
+from diorama.schemas.errors import MissingExtraError
 
 PATHS = [pytest.param(False, id="numpy"), pytest.param(True, id="numba")]
 DEFAULT = ray_grid(Lidar())
@@ -182,3 +184,10 @@ def test_columns_are_at_least_as_fine_as_asked(resolution_deg: float, columns: i
     grid = ray_grid(Lidar(horizontal_resolution_deg=resolution_deg))
     assert grid.columns == columns
     assert 2 * np.pi / columns <= radians(resolution_deg) + 1e-9
+
+
+def test_without_numba_numpy_does_it_and_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(visibility, "compiled_kernel", lambda: None)
+    assert list(in_sight(boxes_at((10.0, 0.0, 0.0)), DEFAULT, (0, 0, 0), IDENTITY, 50.0)) == [True]
+    with pytest.raises(MissingExtraError, match=r"pip install 'diorama\[fast\]'"):
+        in_sight(boxes_at((10.0, 0.0, 0.0)), DEFAULT, (0, 0, 0), IDENTITY, 50.0, fast=True)
