@@ -13,7 +13,8 @@ class Forest:
 
     def __init__(self, table: Table) -> None:
         self.table = table
-        self.levels: list[int] = [0]  # where each level begins in `order`, and the end
+        self.levels: list[int] = [0, 0]  # where each level begins in `order`, and the end
+        self.above: NDArray[np.intp] = np.empty(0, np.intp)  # where in `order` the parent is, -1 for none
         self._children: dict[int, dict[int, None]] = {}
         self._order: Order = np.empty(0, np.int32)
         self._settled = True
@@ -67,8 +68,11 @@ class Forest:
             ranked = np.argsort(depth, kind="stable")
             self._order = rows[ranked]
             self.levels = np.searchsorted(
-                depth[ranked], np.arange(depth.max() + 2 if len(depth) else 1)
+                depth[ranked], np.arange(depth.max() + 2 if len(depth) else 2)
             ).tolist()
+            position = np.full(table.high + 1, -1)  # the last one is for the parent -1 of roots
+            position[self._order] = np.arange(len(rows))
+            self.above = position.take(table.parent.take(self._order), mode="wrap")
             self._settled = True
         return self._order
 

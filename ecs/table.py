@@ -70,6 +70,7 @@ class Table:
         self.lla = np.zeros((capacity, 3))
         self.located = -1  # the propagation that ecef and lla are right for
         self.located_for = -1  # and the origin
+        self.workspace = np.empty(0)  # where numpy resolves poses when there is no compiled kernel
         self.velocities = Velocities(capacity)
         self.velocity_seen = np.zeros((capacity, 6))
         self.velocity_moved = np.zeros(capacity, np.int64)

@@ -1,18 +1,27 @@
 """World poses against products of 4x4 matrices, by both paths."""
 
+from unittest.mock import patch
+
 import numpy as np
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
-from diorama.ecs import Transform, Velocity, World, matrix_world, propagate
+from diorama.ecs import Transform, Velocity, World, levels, matrix_world, propagate
 from diorama.schemas.errors import StateError
 from diorama.tests.ecs.strategies import forests
 
 # Positions up to 1e5 m times scales up to 10 per level: rounding grows with the magnitude.
 RELATIVE = 1e-12
-PATHS = [pytest.param(False, id="numpy"), pytest.param(True, id="numba")]
+PATHS = ["numba", "levels", "rows"]
+
+
+def propagate_by(world: World, path: str) -> None:
+    """Propagate with numba, or with numpy level by level, or with numpy row by row whatever the shape."""
+    with patch.object(levels, "NARROW", 0 if path == "levels" else 1_000_000):
+        propagate(world, fast=path == "numba")
 
 
 def world_of(parents: list[int], poses: NDArray[np.float64]) -> World:
@@ -35,15 +44,15 @@ def oracle(parents: list[int], poses: NDArray[np.float64]) -> list[NDArray[np.fl
     return [matrix(index) for index in range(len(parents))]
 
 
-@pytest.mark.parametrize("fast", PATHS)
+@pytest.mark.parametrize("path", PATHS)
 @given(forest=forests())
 def test_world_poses_are_products_of_matrices_where_there_is_no_shear(
-    fast: bool, forest: tuple[list[int], NDArray[np.float64]]
+    path: str, forest: tuple[list[int], NDArray[np.float64]]
 ) -> None:
     parents, poses = forest
     world = world_of(parents, poses)
 
-    propagate(world, fast=fast)
+    propagate_by(world, path)
 
     for row, expected in enumerate(oracle(parents, poses)):
         ours = np.eye(4)
@@ -65,56 +74,70 @@ def test_matrix_world_keeps_the_shear(forest: tuple[list[int], NDArray[np.float6
         )
 
 
-@given(forest=forests(uniform_scale=False))
-def test_numpy_and_numba_give_the_same_bits(forest: tuple[list[int], NDArray[np.float64]]) -> None:
+awkward = st.sampled_from([np.nan, np.inf, 0.0, -0.0, 1e200, 1e-200, 3e-162, 1.7e308, 5e-324])
+
+
+@given(forest=forests(uniform_scale=False), data=st.data())
+def test_all_paths_give_the_same_bits_stamps_and_complaints(
+    forest: tuple[list[int], NDArray[np.float64]], data: st.DataObject
+) -> None:
     parents, poses = forest
     poses[::3, 3:7] *= 1.7  # quaternions that must be normalised first
-    worlds = [world_of(parents, poses) for _ in range(2)]
-    for world, fast in zip(worlds, (False, True), strict=True):
-        propagate(world, fast=fast)
-        if len(parents):
-            world.transforms.position[len(parents) // 2, 1] += 3.25
-        propagate(world, fast=fast)
-
-    slow, quick = (world.table for world in worlds)
+    worlds = {path: world_of(parents, poses) for path in PATHS}
     size = len(parents)
-    assert slow.pose[:size].tobytes() == quick.pose[:size].tobytes()
-    for stamp in ("moved", "posed"):
-        assert (getattr(slow, stamp)[:size] == getattr(quick, stamp)[:size]).all()
+    for _ in range(data.draw(st.integers(1, 5)) if size else 0):
+        complaints = {path: complaint_of(world, path) for path, world in worlds.items()}
+        assert len(set(complaints.values())) == 1
+        tables = [world.table for world in worlds.values()]
+        for name in ("pose", "seen", "moved", "posed"):
+            assert len({getattr(table, name)[:size].tobytes() for table in tables}) == 1, name
+        assert np.isfinite(tables[0].pose[:size]).all()
+        row, column = data.draw(st.integers(0, size - 1)), data.draw(st.integers(0, 9))
+        value = data.draw(st.one_of(st.floats(-1e3, 1e3), awkward))
+        for table in tables:
+            table.local[row, column] = value
 
 
-@pytest.mark.parametrize("fast", PATHS)
-def test_only_what_moved_and_all_below_it_is_stamped(fast: bool) -> None:
+def complaint_of(world: World, path: str) -> str:
+    try:
+        propagate_by(world, path)
+    except StateError as problem:
+        return str(problem)
+    return ""
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_only_what_moved_and_all_below_it_is_stamped(path: str) -> None:
     world = World()
     entities = world.insert(5, parents=[-1, 0, 1, -1, 3])
     rows = world.rows(entities)
-    propagate(world, fast=fast)
+    propagate_by(world, path)
 
     world.transforms.position[rows[1], 0] = 7.0
-    propagate(world, fast=fast)
+    propagate_by(world, path)
 
     assert (world.table.moved[rows] == world.version).tolist() == [False, True, False, False, False]
     assert (world.table.posed[rows] == world.version).tolist() == [False, True, True, False, False]
     assert world.poses.position[rows[2]].tolist() == [7.0, 0.0, 0.0]
 
 
-@pytest.mark.parametrize("fast", PATHS)
-def test_a_sign_of_zero_counts_as_a_change_and_writing_the_same_value_does_not(fast: bool) -> None:
+@pytest.mark.parametrize("path", PATHS)
+def test_a_sign_of_zero_counts_as_a_change_and_writing_the_same_value_does_not(path: str) -> None:
     world = World()
     row = world.row(world.spawn("a"))
-    propagate(world, fast=fast)
+    propagate_by(world, path)
     before = world.table.moved[row]
 
     world.transforms.position[row] = 0.0
-    propagate(world, fast=fast)
+    propagate_by(world, path)
     assert world.table.moved[row] == before
 
     world.transforms.position[row, 2] = -0.0
-    propagate(world, fast=fast)
+    propagate_by(world, path)
     assert world.table.moved[row] == world.version
 
 
-@pytest.mark.parametrize("fast", PATHS)
+@pytest.mark.parametrize("path", PATHS)
 @pytest.mark.parametrize(
     ("column", "values", "message"),
     [
@@ -139,110 +162,110 @@ def test_a_sign_of_zero_counts_as_a_change_and_writing_the_same_value_does_not(f
     ],
 )
 def test_a_bad_row_is_named_each_time_and_the_others_are_right(
-    fast: bool, column: str, values: list[float], message: str
+    path: str, column: str, values: list[float], message: str
 ) -> None:
     world = World()
     a, b, c = world.spawn("a"), world.spawn("b", position=(0, 0, 5)), world.spawn("c")
-    propagate(world, fast=fast)
+    propagate_by(world, path)
     getattr(world.transforms, column)[world.row(b)] = values
     world.transforms.position[world.row(c), 0] = 4.0
 
     for _ in range(2):
         with pytest.raises(StateError, match=message):
-            propagate(world, fast=fast)
+            propagate_by(world, path)
 
     assert world.get(b, Transform).world_position.tolist() == [0, 0, 5]
     assert world.get(c, Transform).world_position.tolist() == [4, 0, 0]
     assert a in world
 
 
-@pytest.mark.parametrize("fast", PATHS)
-def test_a_chain_ten_thousand_deep(fast: bool) -> None:
+@pytest.mark.parametrize("path", PATHS)
+def test_a_chain_ten_thousand_deep(path: str) -> None:
     depth = 10_000
     world = World(capacity=depth)
     world.insert(depth, parents=np.arange(depth) - 1, position=(1.0, 0.0, 0.0))
 
-    propagate(world, fast=fast)
+    propagate_by(world, path)
 
     assert world.poses.position[depth - 1].tolist() == [depth, 0.0, 0.0]
 
 
-@pytest.mark.parametrize("fast", PATHS)
-def test_a_hundred_thousand_children_of_one_parent(fast: bool) -> None:
+@pytest.mark.parametrize("path", PATHS)
+def test_a_hundred_thousand_children_of_one_parent(path: str) -> None:
     world = World()
     parent = world.spawn(
         "parent", position=(10, 0, 0), orientation=(0, 0, np.sqrt(0.5), np.sqrt(0.5))
     )  # yaw 90°
     children = world.insert(100_000, under=parent, position=(1.0, 0.0, 0.0))
 
-    propagate(world, fast=fast)
+    propagate_by(world, path)
 
     np.testing.assert_allclose(
         world.poses.position[world.rows(children)], np.tile([10.0, 1.0, 0.0], (100_000, 1)), atol=1e-12
     )
 
 
-@pytest.mark.parametrize("fast", PATHS)
-def test_zero_scale_flattens_all_below(fast: bool) -> None:
+@pytest.mark.parametrize("path", PATHS)
+def test_zero_scale_flattens_all_below(path: str) -> None:
     world = World()
     flat = world.spawn("flat", position=(1, 2, 3), scale=(0, 0, 0))
     child = world.spawn("child", parent=flat, position=(9, 9, 9))
 
-    propagate(world, fast=fast)
+    propagate_by(world, path)
 
     assert world.get(child, Transform).world_position.tolist() == [1, 2, 3]
     assert world.get(child, Transform).world_scale.tolist() == [0, 0, 0]
 
 
 def test_an_empty_world_propagates() -> None:
-    for fast in (False, True):
-        propagate(World(), fast=fast)
+    for path in PATHS:
+        propagate_by(World(), path)
 
 
-@pytest.mark.parametrize("fast", PATHS)
-def test_an_overflow_on_the_way_down_is_named_every_time_until_it_is_mended(fast: bool) -> None:
+@pytest.mark.parametrize("path", PATHS)
+def test_an_overflow_on_the_way_down_is_named_every_time_until_it_is_mended(path: str) -> None:
     world = World()
     root = world.spawn("root")
     leaf = world.spawn("leaf", parent=root, position=(1, 2, 3), scale=(1e200, 1, 1))
-    propagate(world, fast=fast)
+    propagate_by(world, path)
     world.transforms.scale[world.row(root)] = (1e200, 2, 2)
 
     for _ in range(3):
         with pytest.raises(StateError, match="entity 'leaf': its world pose is too large"):
-            propagate(world, fast=fast)
+            propagate_by(world, path)
         assert world.get(leaf, Transform).world_position.tolist() == [1, 2, 3]
         assert world.get(root, Transform).world_scale.tolist() == [1e200, 2, 2]
 
     world.transforms.scale[world.row(root)] = 2.0
-    propagate(world, fast=fast)
+    propagate_by(world, path)
     assert world.get(leaf, Transform).world_position.tolist() == [2, 4, 6]
 
 
-@pytest.mark.parametrize("fast", PATHS)
-def test_a_velocity_that_is_not_finite_is_named_every_time_and_not_stamped(fast: bool) -> None:
+@pytest.mark.parametrize("path", PATHS)
+def test_a_velocity_that_is_not_finite_is_named_every_time_and_not_stamped(path: str) -> None:
     world = World()
     world.insert(["a", "b"], Velocity((1, 0, 0)))
-    propagate(world, fast=fast)
+    propagate_by(world, path)
     stamp = world.table.velocity_moved[1]
     for column, message in (("linear", "linear velocity"), ("angular", "angular velocity")):
         getattr(world.velocities, column)[1, 2] = np.nan
         for _ in range(2):
             with pytest.raises(StateError, match=f"entity 'b': {message}: expected three finite numbers"):
-                propagate(world, fast=fast)
+                propagate_by(world, path)
         getattr(world.velocities, column)[1, 2] = 0.0
     assert world.table.velocity_moved[1] == stamp
     world.velocities.linear[1, 2] = np.nan
     world.remove(world.find("b"), Velocity)
-    propagate(world, fast=fast)
+    propagate_by(world, path)
 
 
-@pytest.mark.parametrize("fast", PATHS)
+@pytest.mark.parametrize("path", PATHS)
 @pytest.mark.parametrize("size", [1e-144, 1e-20, 3.0, 1e150])
-def test_quaternions_of_any_length_that_can_be_normalised_are(fast: bool, size: float) -> None:
+def test_quaternions_of_any_length_that_can_be_normalised_are(path: str, size: float) -> None:
     world = World()
     world.spawn("a", orientation=(0.6 * size, 0, 0, 0.8 * size))
     child = world.spawn("b", parent=world.find("a"), orientation=(0, 0, size, 0))
-    propagate(world, fast=fast)
+    propagate_by(world, path)
     np.testing.assert_allclose(
         world.get(child, Transform).world_orientation, [0, -0.6, 0.8, 0], rtol=0, atol=1e-15
     )
@@ -276,3 +299,42 @@ def test_a_matrix_of_a_bad_pose_is_refused() -> None:
     world.get(a, Transform).orientation[:] = 0.0
     with pytest.raises(StateError, match="entity 'a': orientation: expected a quaternion"):
         matrix_world(world, b)
+
+
+def test_all_paths_agree_on_a_large_forest_that_moves_and_changes_in_places() -> None:
+    """Wider than one piece of a level, rows in no order, some gone, some moved to other parents."""
+    random = np.random.default_rng(5)
+    size = 12_000
+    ranked = [int(random.integers(-1, max(0, index // 3))) for index in range(size)]
+    shuffle = random.permutation(size)
+    parents = np.full(size, -1)
+    parents[shuffle] = [-1 if parent < 0 else shuffle[parent] for parent in ranked]
+    poses = random.normal(size=(size, 10))
+    worlds = {path: world_of(parents.tolist(), poses) for path in PATHS}
+    for _ in range(3):
+        some = random.integers(0, size, 100)
+        gone, moving, parent = random.integers(0, size, 3).tolist()
+        for path, world in worlds.items():
+            propagate_by(world, path)
+            world.table.local[some, :3] += 1.0
+            if world.table.alive[gone]:
+                world.despawn(world.entity_at(gone))
+            if world.table.alive[[moving, parent]].all() and not world.forest.is_below(parent, moving):
+                world.reparent(world.entity_at(moving), world.entity_at(parent))
+        living = worlds["numba"].forest.order()
+        for name in ("pose", "moved", "posed"):
+            found = {getattr(world.table, name)[living].tobytes() for world in worlds.values()}
+            assert len(found) == 1, name
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_velocities_are_stamped_when_they_change(path: str) -> None:
+    world = World()
+    world.insert(3, Velocity((1, 0, 0)))
+    still = world.spawn("still")
+    propagate_by(world, path)
+    assert (world.table.velocity_moved[:4] == world.version).tolist() == [True, True, True, False]
+    world.velocities.angular[1, 2] = -0.0
+    propagate_by(world, path)
+    assert (world.table.velocity_moved[:4] == world.version).tolist() == [False, True, False, False]
+    assert not world.has(still, Velocity)
