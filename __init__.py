@@ -17,6 +17,7 @@ if TYPE_CHECKING:  # the same names for type checkers and editors
     from diorama.runtime.step import step as step
     from diorama.schemas.errors import DioramaError as DioramaError
     from diorama.schemas.errors import SceneError as SceneError
+    from diorama.transport.client import Client as Client
     from diorama.transport.publisher import Publisher as Publisher
     from diorama.transport.replica import Replica as Replica
     from diorama.transport.subscriber import Subscriber as Subscriber
@@ -25,6 +26,7 @@ __version__ = "0.1.0"
 
 # name -> module that defines it
 _HOME: dict[str, str] = {
+    "Client": "diorama.transport.client",
     "DioramaError": "diorama.schemas.errors",
     "Origin": "diorama.geo",
     "Publisher": "diorama.transport.publisher",

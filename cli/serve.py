@@ -10,6 +10,7 @@ from diorama.schemas.errors import Problem
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from diorama.ecs import World
     from diorama.runtime.clock import Clock, Tick
@@ -41,6 +42,16 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
     parser.add_argument("file", metavar="FILE")
     parser.add_argument(
         "--endpoint", action="append", help=f"where to publish (default {ENDPOINT}); may be repeated"
+    )
+    parser.add_argument(
+        "--service",
+        metavar="ENDPOINT",
+        help="where to answer questions and commands (default tcp://127.0.0.1:5556)",
+    )
+    parser.add_argument(
+        "--scenes",
+        metavar="DIR",
+        help="the directory that `reload` may load other files from (default: none)",
     )
     parser.add_argument(
         "--rate", type=float, help="ticks a second, in real time (default: the scene's clock, or 50)"
@@ -88,6 +99,7 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
 
 def run(args: argparse.Namespace) -> int:
     """Serve until the ticks are used up or somebody stops it."""
+    from diorama.runtime.answer import answer
     from diorama.runtime.simulation import Simulation
     from diorama.transport.publisher import Publisher
     from diorama.transport.security import load_server
@@ -102,23 +114,51 @@ def run(args: argparse.Namespace) -> int:
     world, systems = _open(args, warnings)
     for warning in warnings:
         print(f"warning: {warning}", file=sys.stderr)
+    security = load_server(args.keys) if args.keys else None
     publisher = Publisher(
         args.endpoint or [ENDPOINT],
         keyframe_interval=args.keyframes,
-        security=load_server(args.keys) if args.keys else None,
+        security=security,
         insecure=args.insecure,
     )
     with publisher:
-        reporters = [_airsim(publisher)]
-        if args.perception:
-            reporters.append(_perception(args, world, publisher))
         simulation = Simulation(
-            world, publisher, clock=_clock(args, world), systems=systems, reporters=reporters
+            world,
+            publisher,
+            clock=_clock(args, world),
+            systems=systems,
+            reporters=_reporters(args, world, publisher),
         )
-        if not args.quiet:
-            _announce(args, simulation)
-        simulation.run(_stopper(simulation, args.ticks))
+        service = answer(
+            simulation,
+            args.service,
+            reload=lambda path: _reload(args, simulation, path),
+            scenes=args.scenes,
+            security=security,
+            insecure=args.insecure,
+        )
+        with service:
+            if not args.quiet:
+                _announce(args, simulation, service.endpoint)
+            simulation.run(_stopper(simulation, args.ticks))
     return 0
+
+
+def _reporters(args: argparse.Namespace, world: "World", publisher: "Publisher") -> "list[Reporter]":
+    """What is published beside the scene."""
+    reporters = [_airsim(publisher)]
+    if args.perception:
+        reporters.append(_perception(args, world, publisher))
+    return reporters
+
+
+def _reload(args: argparse.Namespace, simulation: "Simulation", path: "Path | None") -> None:
+    """Go on with the file as it is now, or with another; when it is wrong, nothing changes."""
+    again = argparse.Namespace(**{**vars(args), "quiet": True})
+    if path is not None:
+        again.file = str(path)
+    world, systems = _open(again, [])
+    simulation.replace(world, systems, _reporters(again, world, simulation.publisher))
 
 
 def _open(args: argparse.Namespace, warnings: list[Problem]) -> "tuple[World, list[System]]":
@@ -199,8 +239,9 @@ def _stopper(simulation: "Simulation", ticks: int) -> "Callable[[Tick], object] 
     return stop
 
 
-def _announce(args: argparse.Namespace, simulation: "Simulation") -> None:
+def _announce(args: argparse.Namespace, simulation: "Simulation", service: str) -> None:
     print(f"{args.file}: {len(simulation.world)} entities")
     print(simulation.clock.summary)
     print(f"publishing at {', '.join(simulation.publisher.endpoints)}")
+    print(f"answering at {service}")
     print("try in another terminal:  diorama topic list", flush=True)

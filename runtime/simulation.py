@@ -28,8 +28,8 @@ class Answering(Protocol):
     def link(self) -> Any:
         """What to wait on."""
 
-    def poll(self, timeout_s: float = 0.0) -> object:
-        """Answer what is there."""
+    def poll(self, timeout_s: float = 0.0, *, tick: int | None = None) -> object:
+        """Answer what is there, after this tick."""
 
 
 class Simulation:
@@ -83,7 +83,7 @@ class Simulation:
             wait_any(links, timeout_s)
         self.publisher.poll()
         if self.service is not None:
-            self.service.poll()
+            self.service.poll(tick=self.tick.index)
 
     def replace(
         self, world: World, systems: Sequence[System] = (), reporters: Sequence[Reporter] | None = None

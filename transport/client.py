@@ -74,10 +74,14 @@ class Client:
         self._link = open_request_link(endpoint, security=security)
 
     def request(self, method: str, /, *, bodies: Sequence[Frame] = (), **params: Any) -> Answer:
-        """Ask anything by name; parameters that are None are left out."""
-        number = next(self._ids)
+        """Ask by name; parameters that are None are left out."""
         given = {name: value for name, value in params.items() if value is not None}
-        head = _encode({"id": number, "method": method, "params": given})
+        return self.call(method, given, bodies)
+
+    def call(self, method: str, params: Mapping[str, Any], bodies: Sequence[Frame] = ()) -> Answer:
+        """Ask by name, with the parameters exactly as given."""
+        number = next(self._ids)
+        head = _encode({"id": number, "method": method, "params": params})
         end = monotonic() + self.timeout_s
         if not self._link.send([head, *bodies], self.timeout_s):
             raise self._silence()
@@ -251,7 +255,7 @@ class Client:
 
     def set_component(self, name: str, group: str, value: Any) -> int:
         """Give an entity a component; None takes it away."""
-        return self.request("set_component", name=name, group=group, value=_meant(value)).tick
+        return self.call("set_component", {"name": name, "group": group, "value": value}).tick
 
     def set_pose(
         self,
@@ -274,7 +278,7 @@ class Client:
 
     def set_resource(self, name: str, value: Any) -> int:
         """Set a resource of the scene; None takes it away."""
-        return self.request("set_resource", name=name, value=_meant(value)).tick
+        return self.call("set_resource", {"name": name, "value": value}).tick
 
     def reload(self, path: str | None = None) -> int:
         """Load the scene file again, or another one of the scenes directory."""
@@ -299,11 +303,6 @@ class Client:
     def _list(self, method: str, **params: Any) -> list[Any]:
         result: list[Any] = self.request(method, **params).result
         return result
-
-
-def _meant(value: Any) -> Any:
-    """A None that is meant: JSON null, rather than a parameter left out."""
-    return msgspec.Raw(b"null") if value is None else value
 
 
 def _floats(values: Sequence[float] | None) -> list[float] | None:

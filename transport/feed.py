@@ -31,6 +31,7 @@ from diorama.transport.security import ClientSecurity
 NOBODY = 0
 SILENCE_S = 2.0
 OWNERS = 10_000
+FAREWELL_S = 0.5
 
 # -- the owner's world -------------------------------------------------------------------------------------------
 
@@ -265,6 +266,7 @@ class Feed:
         self.refused: dict[str, str] = {}
         self._client = Client(endpoint, timeout_s=timeout_s, security=security)
         self._lease, self._claimed = -1, 0.0
+        self._closed = False
         self._handles = np.zeros(0, np.int64)
         self._granted = np.zeros(len(self.names), np.bool_)
         try:
@@ -310,6 +312,10 @@ class Feed:
 
     def close(self) -> None:
         """Let go of everything, if anybody still answers, and end."""
+        if self._closed:
+            return
+        self._closed = True
+        self._client.timeout_s = min(self._client.timeout_s, FAREWELL_S)
         try:
             self._client.request("release", session=self.session)
         except (RequestError, TimeoutError):

@@ -449,11 +449,8 @@ def test_schemas_and_the_service_agree_on_what_is_wrong() -> None:
 )
 def test_refusals_have_a_code_and_a_message(method: str, params: dict[str, Any], code: str) -> None:
     with asking(small_world()) as client:
-        raw: dict[str, Any] = {
-            name: msgspec.Raw(msgspec.json.encode(value)) for name, value in params.items()
-        }
         with pytest.raises(RequestError) as caught:
-            client.request(method, **raw)
+            client.call(method, params)
         assert caught.value.code == code
         assert caught.value.message
         assert client.scene()["entities"] == 4

@@ -1,0 +1,57 @@
+"""A running simulation that answers: the service wired to its world, its clock and its file."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from diorama.runtime.simulation import Simulation
+from diorama.schemas import topics
+from diorama.schemas.errors import DioramaError
+from diorama.transport.methods import Handlers
+from diorama.transport.security import ServerSecurity
+from diorama.transport.service import Service
+
+ENDPOINT = "tcp://127.0.0.1:5556"
+ANY_PORT = "tcp://127.0.0.1:*"
+
+
+def answer(
+    simulation: Simulation,
+    endpoint: str | None = None,
+    *,
+    reload: Callable[[Path | None], None] | None = None,
+    scenes: str | Path | None = None,
+    topics_too: Sequence[str] = (),
+    security: ServerSecurity | None = None,
+    insecure: bool = False,
+) -> Service:
+    """Let a simulation answer between its ticks; close the service when it is over.
+
+    Without an endpoint it is the usual one, or a free port when that is taken.
+    """
+    clock = simulation.clock
+    handlers = Handlers(
+        topics=lambda: [*topics.OURS, *topics_too],
+        reload=reload,
+        pause=clock.pause,
+        resume=clock.resume,
+        step=clock.step,
+    )
+
+    def open_service(where: str) -> Service:
+        return Service(
+            lambda: simulation.world,
+            where,
+            handlers=handlers,
+            scenes=scenes,
+            security=security,
+            insecure=insecure,
+        )
+
+    try:
+        service = open_service(endpoint or ENDPOINT)
+    except DioramaError:
+        if endpoint:
+            raise
+        service = open_service(ANY_PORT)
+    simulation.service = service
+    return service
