@@ -9,8 +9,11 @@ What is published of a scene, each encoding only while somebody listens:
     scene/geo/       columns: structure, then ECEF and latitude-longitude-altitude as float64
     clock/           tick and simulation time
     heartbeat/       the last sequence number, once a second, while paused too
+    view/<wish>/     columns of a part of the scene: `schemas/view.py`
     snapshot/<encoding>/<nonce>/   the complete scene, once, to the one who subscribed to it
 """
+
+from diorama.schemas.view import SNAPSHOT_PREFIX, VIEW
 
 SCENE_JSON = "scene/json/"
 SCENE_CHANGES = "scene/changes/"
@@ -40,13 +43,13 @@ def snapshot(encoding: str, nonce: str) -> str:
 def encoding_of_snapshot(topic: str) -> str | None:
     """The encoding a snapshot topic asks for, or None when it is not such a topic."""
     parts = topic.split("/")
-    asks = len(parts) == 4 and parts[0] == "snapshot" and parts[1] in CONTINUES and parts[2] and not parts[3]
-    return parts[1] if asks else None
+    asks = len(parts) == 4 and parts[0] == "snapshot" and parts[2] and not parts[3]
+    return parts[1] if asks and (parts[1] in CONTINUES or parts[1].startswith(SNAPSHOT_PREFIX)) else None
 
 
 def user_topic(name: str) -> str:
     """A topic name of the user's own, with the slash at its end; refuses one that would meet ours."""
     topic = name if name.endswith("/") else f"{name}/"
-    if topic == "/" or any(topic.startswith(own) or own.startswith(topic) for own in (*OURS, SNAPSHOT)):
+    if topic == "/" or any(topic.startswith(own) or own.startswith(topic) for own in (*OURS, SNAPSHOT, VIEW)):
         raise ValueError(f"topic {name!r} is taken by diorama; choose another name")
     return topic

@@ -12,46 +12,38 @@ from diorama.ecs.table import ROW_BITS, UNSEEN
 from diorama.ecs.world import World
 from diorama.schemas.errors import DioramaError, MessageError
 from diorama.transport import codec
-from diorama.transport.codec import Frame, Structure
+from diorama.transport.codec import Columns, Structure
 
 
-def world_from_complete(frames: Sequence[Frame]) -> World:
+def world_from_complete(columns: Columns) -> World:
     """A new world from a complete scene of local poses."""
-    codec.expect_frames(frames, 5)
-    structure = codec.decode_structure(frames[0])
-    rows = codec.decode_rows(frames[1])
-    values = codec.decode_values(frames[2], len(rows), codec.WIDTH["local"])
-    if structure.row != rows.tolist():
+    structure = columns.structure
+    if structure.row != columns.rows.tolist():
         raise MessageError("complete scene: its rows are not those of its structure")
     world = World(codec.origin_from_structure(structure))
     try:
-        _insert(world, structure, range(len(rows)), values)
+        _insert(world, structure, range(len(columns.rows)), columns.values)
         for name, value in (structure.resources or {}).items():
             world.set_resource(name, value)
-        _set_velocities(world, structure, frames[3], frames[4])
+        _set_velocities(world, columns)
     except (DioramaError, ValueError, TypeError, KeyError) as problem:
         raise MessageError(f"complete scene: {problem}") from None
     return world
 
 
-def apply_update(world: World, frames: Sequence[Frame]) -> None:
+def apply_update(world: World, columns: Columns) -> None:
     """Bring a world from one update to the next. On MessageError the world is no longer equal to anything."""
-    codec.expect_frames(frames, 5)
-    structure = codec.decode_structure(frames[0])
-    rows = codec.decode_rows(frames[1])
-    values = codec.decode_values(frames[2], len(rows), codec.WIDTH["local"])
+    rows, table = columns.rows, world.table
     try:
-        if frames[0]:
-            _apply_structure(world, structure)
-        table = world.table
+        _apply_structure(world, columns.structure)
         if len(rows):
             if rows.max() >= table.high or not table.alive[rows].all():
                 raise MessageError("poses for entities that are not there")
             if codec.is_run(rows):
-                table.local[int(rows[0]) : int(rows[-1]) + 1] = values
+                table.local[int(rows[0]) : int(rows[-1]) + 1] = columns.values
             else:
-                table.local[rows] = values
-        _set_velocities(world, structure, frames[3], frames[4])
+                table.local[rows] = columns.values
+        _set_velocities(world, columns)
     except (DioramaError, ValueError, TypeError, KeyError) as problem:
         raise MessageError(f"update: {problem}") from None
 
@@ -128,13 +120,14 @@ def _set_groups(world: World, handle: int, groups: dict[str, object]) -> None:
         raise MessageError(f"entity {world.name(handle)!r}: {problem}") from None
 
 
-def _set_velocities(world: World, structure: Structure, row_frame: Frame, value_frame: Frame) -> None:
-    rows = codec.decode_rows(row_frame)
-    values = codec.decode_values(value_frame, len(rows), codec.VELOCITY_WIDTH)
-    table = world.table
-    told = np.array([*structure.moving, *rows.tolist()], np.int64) if structure.moving else rows
-    if len(told) and (told.max() >= table.high or not table.alive[told].all()):
+def _set_velocities(world: World, columns: Columns) -> None:
+    table, rows = world.table, columns.moving
+    have = columns.structure.moving
+    told = np.array([*have, *rows.tolist()], np.int64) if have else rows
+    if len(told) == 0:
+        return
+    if told.max() >= table.high or not table.alive[told].all():
         raise MessageError("velocities for entities that are not there")
     table.velocities.present[told] = True
     table.velocity_seen[told] = UNSEEN
-    table.velocities.block[rows] = values
+    table.velocities.block[rows] = columns.velocities

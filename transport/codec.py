@@ -4,8 +4,9 @@ A message is a topic, a header of 64 bytes and body frames; `docs/wire.md` descr
 columns; poses and coordinates are blocks of little-endian float64, one row after the other.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from struct import Struct
 from typing import Any, Literal
 
@@ -15,7 +16,7 @@ import orjson
 from numpy.typing import NDArray
 
 from diorama.ecs.locate import refresh
-from diorama.ecs.table import ROW_BITS
+from diorama.ecs.table import ROW_BITS, ROW_MASK
 from diorama.ecs.tree import settle_order
 from diorama.ecs.world import World
 from diorama.geo import Ellipsoid, Origin
@@ -101,7 +102,6 @@ class Structure(msgspec.Struct, omit_defaults=True):
 
 
 _structure_decoder = msgspec.json.Decoder(Structure)
-_encoder = msgspec.json.Encoder()
 NO_STRUCTURE = b""
 
 
@@ -113,8 +113,13 @@ class Since:
     epoch: int = -1
 
 
-def encode_structure(world: World, rows: Rows, since: Since | None) -> bytes:
-    """The structure of the given rows, and what else changed; with `since` None everything is told."""
+def encode_structure(
+    world: World, rows: Rows, since: Since | None, removed: Sequence[int] | None = None
+) -> bytes:
+    """The structure of the given rows, and what else changed; with `since` None everything is told.
+
+    `removed` are the handles to tell as gone; by default those that left the world.
+    """
     table = world.table
     listed = rows.tolist()
     entities = [world.entity_at(row) for row in listed]
@@ -133,11 +138,8 @@ def encode_structure(world: World, rows: Rows, since: Since | None) -> bytes:
         structure.resources = dict(world.resources)
         tell_origin = True
     else:
-        structure.removed = [
-            (entity & 0xFFFFFFFF, entity >> ROW_BITS)
-            for epoch, entity, _ in world.removals
-            if epoch > since.epoch
-        ]
+        gone = removed_since(world, since) if removed is None else removed
+        structure.removed = [(entity & ROW_MASK, entity >> ROW_BITS) for entity in gone]
         changed = {
             name: world.resource(name) for name, epoch in world.resource_epochs.items() if epoch > since.epoch
         }
@@ -147,6 +149,20 @@ def encode_structure(world: World, rows: Rows, since: Since | None) -> bytes:
         structure.has_origin = world.origin is not None
         structure.origin = None if world.origin is None else json_from_origin(world.origin)
     return orjson.dumps(msgspec.to_builtins(structure))
+
+
+def removed_since(world: World, since: Since) -> list[int]:
+    """Handles of entities that left the world, the last one first."""
+    return [entity for _, entity, _ in _recent_removals(world, since)]
+
+
+def removed_keys_since(world: World, since: Since) -> list[str]:
+    """Keys of entities that left the world, the last one first."""
+    return [key for _, _, key in _recent_removals(world, since)]
+
+
+def _recent_removals(world: World, since: Since) -> Iterator[tuple[int, int, str]]:
+    return takewhile(lambda removal: removal[0] > since.epoch, reversed(world.removals))
 
 
 def json_from_origin(origin: Origin) -> dict[str, float]:
@@ -268,16 +284,42 @@ def encode_blocks(
 ) -> list[Frame]:
     """Four frames: row numbers and their values, row numbers and their velocities."""
     return [
-        _bytes_of(rows),
-        _bytes_of(gather(world, block, rows, out)),
-        _bytes_of(moving),
-        _bytes_of(world.velocities.block[moving]),
+        bytes_of(rows),
+        bytes_of(gather(world, block, rows, out)),
+        bytes_of(moving),
+        bytes_of(world.velocities.block[moving]),
     ]
 
 
-def _bytes_of(values: NDArray[Any]) -> memoryview:
+def bytes_of(values: NDArray[Any]) -> memoryview:
+    """The bytes of an array, little-endian; shared with it where possible."""
     little = values.astype(values.dtype.newbyteorder("<"), copy=False)
     return np.ascontiguousarray(little).data.cast("B") if values.size else memoryview(b"")
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """The body of a columns message: structure, values (n, width) of some rows, velocities (m, 6) of some rows."""
+
+    structure: Structure
+    rows: Rows
+    values: NDArray[np.float64]
+    moving: Rows
+    velocities: NDArray[np.float64]
+
+
+def decode_columns(frames: Sequence[Frame], width: int = 10) -> Columns:
+    """The body of a columns message; its arrays are views on the frames."""
+    if len(frames) != 5:
+        raise MessageError(f"message: expected 5 body frames, got {len(frames)}")
+    rows, moving = decode_rows(frames[1]), decode_rows(frames[3])
+    return Columns(
+        decode_structure(frames[0]),
+        rows,
+        decode_values(frames[2], len(rows), width),
+        moving,
+        decode_values(frames[4], len(moving), VELOCITY_WIDTH),
+    )
 
 
 def decode_rows(frame: Frame) -> Rows:
@@ -295,9 +337,3 @@ def decode_values(frame: Frame, count: int, width: int) -> NDArray[np.float64]:
     if len(frame) != count * width * 8:
         raise MessageError(f"values: expected {count} rows of {width * 8} bytes, got {len(frame)} bytes")
     return np.frombuffer(frame, "<f8").reshape(count, width)
-
-
-def expect_frames(frames: Sequence[Frame], count: int) -> None:
-    """MessageError unless a message has that many body frames."""
-    if len(frames) != count:
-        raise MessageError(f"message: expected {count} body frames, got {len(frames)}")

@@ -13,12 +13,14 @@ from numpy.typing import NDArray
 from diorama.ecs.tree import propagate, settle_order
 from diorama.ecs.world import World
 from diorama.schemas import topics
+from diorama.schemas.view import SNAPSHOT_PREFIX, VIEW
 from diorama.transport import codec
 from diorama.transport.codec import Block, Header, Since
 from diorama.transport.connect import open_publish_link
 from diorama.transport.engine import Frame
 from diorama.transport.scene_json import changes_document, complete_document
 from diorama.transport.security import ServerSecurity
+from diorama.transport.views import Views
 
 HEARTBEAT_S = 1.0
 BLOCKS: dict[str, Block] = {topics.SCENE_LOCAL: "local", topics.SCENE_WORLD: "world", topics.SCENE_GEO: "geo"}
@@ -84,6 +86,7 @@ class Publisher:
         self._moment: Tick = _Moment()
         self._last_beat = -np.inf
         self._buffers = _Buffers()
+        self._views = Views()
 
     @property
     def endpoint(self) -> str:
@@ -113,6 +116,8 @@ class Publisher:
         self.statistics.updates += 1
         self._send_scene(world, complete)
         self._since = Since(world.version, world.epoch)
+        for topic, state, whole, frames in self._views.updates(world, tick.time_ns):
+            self._send(topic, codec.COMPLETE if whole else codec.UPDATE, frames, state.sequence)
         if self.listens(topics.CLOCK):
             clock = {"tick": tick.index, "time_ns": tick.time_ns}
             self._send(topics.CLOCK, codec.DATA, [orjson.dumps(clock)])
@@ -185,20 +190,24 @@ class Publisher:
         values = self._buffers.take(len(rows), codec.WIDTH[block])
         return [structure, *codec.encode_blocks(world, block, rows, moving, values)]
 
-    def _header(self, kind: int) -> Header:
+    def _header(self, kind: int, sequence: int | None = None) -> Header:
+        """`sequence` is the publisher's, unless a view counts its own updates."""
+        number = self.sequence if sequence is None else sequence
         epoch = 0 if self._world is None else self._world.epoch
-        base = self.sequence - 1 if kind == codec.UPDATE else self.sequence
-        return Header(kind, self.run_id, self.sequence, epoch, self._moment.index, self._moment.time_ns, base)
+        base = number - 1 if kind == codec.UPDATE else number
+        return Header(kind, self.run_id, number, epoch, self._moment.index, self._moment.time_ns, base)
 
-    def _send(self, topic: str, kind: int, frames: Sequence[Frame]) -> None:
-        done = self._link.send(topic, [codec.pack_header(self._header(kind)), *frames])
+    def _send(self, topic: str, kind: int, frames: Sequence[Frame], sequence: int | None = None) -> None:
+        done = self._link.send(topic, [codec.pack_header(self._header(kind, sequence)), *frames])
         self._buffers.sent(done)
         self.statistics.bytes_sent += sum(len(frame) for frame in frames)
         self.statistics.messages[topic] = self.statistics.messages.get(topic, 0) + 1
 
     def _notice_interests(self, timeout_s: float = 0.0) -> None:
         for interest in self._link.interests(timeout_s):
-            if not interest.topic.startswith(topics.SNAPSHOT):
+            if interest.topic.startswith(VIEW):
+                self._views.want(interest.topic, interest.listens)
+            elif not interest.topic.startswith(topics.SNAPSHOT):
                 (self._listening.add if interest.listens else self._listening.discard)(interest.topic)
             elif interest.listens and topics.encoding_of_snapshot(interest.topic):
                 self._joining.append(interest.topic)
@@ -207,36 +216,49 @@ class Publisher:
         """A complete scene for each newcomer, on the topic that only it listens to; equal encodings share the work."""
         if not self._joining or self._world is None:
             return
-        bodies: dict[str, list[Frame]] = {}
+        bodies: dict[str, tuple[list[Frame], int | None]] = {}
         for topic in self._joining:
-            encoding = topics.encoding_of_snapshot(topic)
-            if encoding is None or (encoding == "geo" and self._world.origin is None):
-                continue
+            encoding = topics.encoding_of_snapshot(topic) or ""
             if encoding not in bodies:
                 bodies[encoding] = self._complete_body(self._world, encoding)
-            self._send(topic, codec.COMPLETE, bodies[encoding])
+            frames, sequence = bodies[encoding]
+            if not frames:
+                continue
+            self._send(topic, codec.COMPLETE, frames, sequence)
             again = topic.rstrip("/").rpartition(".")[2] not in ("", "0")
             self.statistics.joins += not again
             self.statistics.resyncs += again
         self._joining.clear()
 
-    def _complete_body(self, world: World, encoding: str) -> list[Frame]:
+    def _complete_body(self, world: World, encoding: str) -> tuple[list[Frame], int | None]:
+        """Body frames and, for a view, its own sequence; no frames when there is nothing of the kind."""
         if world.propagated_epoch != world.epoch:
             propagate(world)
         if encoding in ("json", "changes"):
-            return [complete_document(world, self._header(codec.COMPLETE))]
+            return [complete_document(world, self._header(codec.COMPLETE))], None
+        if encoding.startswith(SNAPSHOT_PREFIX):
+            state = self._views.find(encoding.removeprefix(SNAPSHOT_PREFIX))
+            if state is None:
+                return [], None
+            if state.world is not world:
+                return self._views.advance(world, state, complete=True), state.sequence
+            return self._views.complete(world, state), state.sequence
+        block = BLOCKS[topics.CONTINUES[encoding]]
+        if block == "geo" and world.origin is None:
+            return [], None
         rows = settle_order(world)
         moving = rows[world.velocities.present[rows]]
         structure = codec.encode_structure(world, rows, None)
         # Fresh memory: the same frames may be on their way to several newcomers at once.
-        block = BLOCKS[topics.CONTINUES[encoding]]
-        return [structure, *codec.encode_blocks(world, block, rows, moving)]
+        return [structure, *codec.encode_blocks(world, block, rows, moving)], None
 
     def _beat(self) -> None:
         now = monotonic()
         if now - self._last_beat >= HEARTBEAT_S:
             self._last_beat = now
             self._send(topics.HEARTBEAT, codec.BEAT, [])
+            for topic, state in self._views.states():
+                self._send(topic, codec.BEAT, [], state.sequence)
 
 
 class _Buffers:

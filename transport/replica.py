@@ -15,11 +15,13 @@ from diorama.ecs.world import World
 from diorama.geo import AXES, rotation
 from diorama.schemas import topics
 from diorama.schemas.errors import MessageError, StateError, did_you_mean
+from diorama.schemas.view import View
 from diorama.transport import codec
 from diorama.transport.apply import apply_update, world_from_complete
 from diorama.transport.codec import Frame, Header
 from diorama.transport.connect import open_subscribe_link
 from diorama.transport.security import ClientSecurity
+from diorama.transport.view_codec import decode_view
 
 Floats = NDArray[np.float64]
 ASK_AGAIN_S = 1.0
@@ -63,6 +65,8 @@ class Replica:
     `for update in replica:` yields after every step; with `latest` (the default) everything that has arrived is
     applied first, so a slow renderer is never behind. `on_event(event, detail)` is told of "joined", "gap",
     "restart", "malformed" and "silence".
+
+    With a `view`, only that part of the scene is followed: its entities stand side by side, each with its world pose.
     """
 
     def __init__(
@@ -76,12 +80,15 @@ class Replica:
         queue: int = 64,
         on_event: Callable[[str, str], None] | None = None,
         security: ClientSecurity | None = None,
+        view: View | None = None,
     ) -> None:
         if axes not in AXES:
             raise ValueError(
                 f"axes: expected one of {', '.join(AXES)}, got {axes!r}{did_you_mean(axes, AXES)}"
             )
         self.axes = AXES[axes]
+        self._view = view
+        self._topic = topics.SCENE_LOCAL if view is None else view.topic
         self.world = World()
         self.whole = False  # whether `world` is the published one; nothing is yielded before
         self.run_id = b""
@@ -104,7 +111,7 @@ class Replica:
         endpoints = [endpoint] if isinstance(endpoint, str) else list(endpoint)
         self._link = open_subscribe_link(endpoints, queue=queue, security=security)
         # The scene first: when the complete scene arrives, everything after it does too.
-        self._link.subscribe(topics.SCENE_LOCAL)
+        self._link.subscribe(self._topic)
         self._link.subscribe(topics.HEARTBEAT)
         self._ask()
 
@@ -229,12 +236,12 @@ class Replica:
             if not frames:
                 raise MessageError("message: expected a header, got nothing")
             header = codec.unpack_header(frames[0])
-            if topic == topics.HEARTBEAT:
-                self._compare(header)
+            if header.kind == codec.BEAT:
+                self._compare(header, of_scene=topic == topics.HEARTBEAT)
                 return None
-            if header.kind == codec.COMPLETE and topic in (self._snapshot, topics.SCENE_LOCAL):
+            if header.kind == codec.COMPLETE and topic in (self._snapshot, self._topic):
                 return self._take_complete(header, frames[1:])
-            if header.kind == codec.UPDATE and topic == topics.SCENE_LOCAL:
+            if header.kind == codec.UPDATE and topic == self._topic:
                 return self._take_update(header, frames[1:])
         except MessageError as problem:
             self.malformed += 1
@@ -245,7 +252,7 @@ class Replica:
         same_run = header.run_id == self.run_id
         if self.whole and same_run and header.sequence <= self.sequence:
             return None
-        world = world_from_complete(frames)
+        world = world_from_complete(self._decode(frames))
         self._propagate(world)
         if self.whole and not same_run:
             self._tell("restart", "the publisher is a new one")
@@ -269,12 +276,15 @@ class Replica:
             self.gaps += 1
             self._lose("gap", f"updates {self.sequence + 1} to {header.base} are lost")
             return None
-        since, removals = self.world.version, len(self.world.removals)
-        apply_update(self.world, frames)
+        since, epoch = self.world.version, self.world.epoch
+        apply_update(self.world, self._decode(frames))
         self._propagate(self.world)
         self._accept(header)
-        removed = list(self.world.removals)[removals:] if frames[0] else []
-        return _Step(header, complete=False, since=since, removed=tuple(entity for _, entity, _ in removed))
+        removed = codec.removed_since(self.world, codec.Since(epoch=epoch))
+        return _Step(header, complete=False, since=since, removed=tuple(removed))
+
+    def _decode(self, frames: Sequence[Frame]) -> codec.Columns:
+        return codec.decode_columns(frames) if self._view is None else decode_view(self._view, frames)
 
     def _propagate(self, world: World) -> None:
         try:
@@ -285,13 +295,13 @@ class Replica:
     def _accept(self, header: Header) -> None:
         self.run_id, self.sequence, self.time_ns = header.run_id, header.sequence, header.time_ns
 
-    def _compare(self, header: Header) -> None:
-        """A heartbeat shows a lost last update and a new publisher."""
+    def _compare(self, header: Header, *, of_scene: bool) -> None:
+        """A heartbeat shows a lost last update and a new publisher. A view has a count, and heartbeats, of its own."""
         if not self.whole:
             return
         if header.run_id != self.run_id:
             self._lose("restart", "the publisher is a new one")
-        elif header.sequence > self.sequence:
+        elif of_scene == (self._view is None) and header.sequence > self.sequence:
             self.gaps += 1
             self._lose("gap", f"updates {self.sequence + 1} to {header.sequence} are lost")
 
@@ -306,7 +316,8 @@ class Replica:
     def _ask(self) -> None:
         if self._snapshot:
             self._link.unsubscribe(self._snapshot)
-        self._snapshot = topics.snapshot("local", f"{self._name}.{self._attempt}")
+        encoding = "local" if self._view is None else self._view.encoding
+        self._snapshot = topics.snapshot(encoding, f"{self._name}.{self._attempt}")
         self._link.subscribe(self._snapshot)
         self._asked = monotonic()
 

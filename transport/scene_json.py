@@ -23,7 +23,7 @@ def changes_document(world: World, header: Header, since: Since) -> bytes:
         changes |= document(world, [world.entity_at(row) for row in rows])
     if max((world.origin_epoch, *world.resource_epochs.values())) > since.epoch:
         changes["resources"] = resources_document(world)
-    changes["removed"] = [key for epoch, _, key in world.removals if epoch > since.epoch]
+    changes["removed"] = codec.removed_keys_since(world, since)
     return orjson.dumps(changes)
 
 

@@ -71,7 +71,7 @@ def test_a_bad_header_says_what_is_wrong(frame: bytes, message: str) -> None:
 @given(st.integers(0, 2**32))
 def test_a_complete_scene_round_trips(seed: int) -> None:
     world = some_world(seed)
-    assert difference(world, world_from_complete(complete_frames(world))) == ""
+    assert difference(world, world_from_complete(codec.decode_columns(complete_frames(world)))) == ""
 
 
 def test_an_update_holds_only_what_changed() -> None:
@@ -113,18 +113,18 @@ def test_a_bad_body_says_what_is_wrong(index: int, frame: bytes, message: str) -
     frames = complete_frames(some_world())
     frames[index] = frame
     with pytest.raises(MessageError, match=message):
-        world_from_complete(frames)
+        world_from_complete(codec.decode_columns(frames))
 
 
 def test_poses_for_strangers_and_poses_that_are_not_finite_are_refused() -> None:
     world = some_world()
     stranger = [b"", np.array([5000], "<i4").tobytes(), bytes(80), b"", b""]
     with pytest.raises(MessageError, match="update: poses for entities that are not there"):
-        apply_update(world, stranger)
+        apply_update(world, codec.decode_columns(stranger))
     frames = complete_frames(world)
     frames[2] = np.full((len(world), 10), np.nan).tobytes()
     with pytest.raises(MessageError, match=r"complete scene: entity .*: position: expected finite numbers"):
-        world_from_complete(frames)
+        world_from_complete(codec.decode_columns(frames))
 
 
 @given(data=st.data())
@@ -145,9 +145,9 @@ def test_mangled_messages_raise_message_errors_and_nothing_else(data: st.DataObj
         frames[index] = bytes(body)
         if action == "drop" and len(frames) > 1:
             del frames[index]
-    for apply in (world_from_complete, lambda mangled: apply_update(some_world(2), mangled)):
+    for apply in (world_from_complete, lambda columns: apply_update(some_world(2), columns)):
         with contextlib.suppress(MessageError):
-            apply(frames)
+            apply(codec.decode_columns(frames))
 
 
 @given(st.text())
