@@ -127,7 +127,10 @@ def test_a_view_keeps_its_own_rate() -> None:
     world = World()
     entity = world.spawn("a")
     view = View(rate_hz=30.0)
-    with Publisher(FREE_PORT) as publisher, Subscriber(publisher.endpoint, view.topic) as subscriber:
+    with (
+        Publisher(FREE_PORT, queue=1000) as publisher,
+        Subscriber(publisher.endpoint, view.topic) as subscriber,
+    ):
         publisher.publish(world, Tick(0, 0, 0))
         while len(publisher._views) == 0:
             publisher.poll(0.01)
