@@ -12,6 +12,7 @@ from diorama.ecs import Bounds, Classification, Sensor
 from diorama.formats.rscene import axes
 from diorama.formats.rscene.components import Appearance
 from diorama.formats.rscene.document import Record
+from diorama.formats.rscene.numbers import are_short
 
 IDENTITY = [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 1.0, 1.0, 1.0]
 # Where a tag keeps its position, rotation and scale, if not under these very names.
@@ -26,6 +27,11 @@ def pose_of(record: Record) -> list[float]:
     kind = record.kind
     assert kind is not None
     pose = list(IDENTITY)
+    if kind.pose >= 0 and are_short(row := record.positional[kind.pose : kind.pose + 10]) and len(row) == 10:
+        # The usual case, ten words in a row, is worth a way of its own.
+        x, y, z, *turn = map(float, row[:7])
+        if 0 < sum(part * part for part in turn) < np.inf:
+            return [x, -y or y, -z or z, *axes.xyzw_from_file(turn), *map(float, row[7:])]
     position, rotation = pose_fields(record.tag)
     if position in kind.fields:
         x, y, z = record.get(position).tolist()
@@ -68,10 +74,10 @@ def pose_fields(tag: str) -> tuple[str, str]:
 def asset_of(record: Record, assets: Mapping[str, Record]) -> str:
     """The path of the mesh or robot an entity shows, as written."""
     for name in ("renderMeshPath", "meshPath", "sourcePath"):
-        if name in record and (path := record.get(name)):
+        if path := record.get_written(name):
             return plain(path)
     for name in ("assetId", "resourceId"):
-        if name in record and (source := assets.get(record.get(name))) is not None:
+        if (named := record.get_written(name)) and (source := assets.get(named)) is not None:
             return plain(source.get("path"))
     return ""
 
@@ -105,7 +111,7 @@ def components_of(record: Record) -> list[object]:
                 visible=bool(record.get("visible")) if "visible" in names and "visible" in record else True,
             )
         )
-    if "semanticClass" in record and (label := record.get("semanticClass")):
+    if label := record.get_written("semanticClass"):
         number = record.get("instanceId") if "instanceId" in record else -1
         found.append(Classification(plain(label), number if number >= 0 else None))
     size = _size(record)

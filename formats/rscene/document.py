@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from diorama.formats.rscene import tokens, values
+from diorama.formats.rscene import numbers, tokens, values
 from diorama.formats.rscene.table import Field, Kind, kinds
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -25,15 +25,19 @@ class Record:
     Vectors, transforms and lists of numbers are arrays, in the axes and the order of the file.
     """
 
-    __slots__ = ("_keys", "_positional", "_tag", "_words", "line", "raw")
+    __slots__ = ("_keys", "_layout", "_positional", "_words", "kind", "line", "raw", "tag")
 
     def __init__(self, raw: bytes, line: int = 0) -> None:
         self.raw = raw
         self.line = line
-        self._tag: str | None = None
+        match = tokens.WORD.search(raw)
+        # The first word, and the row of the table for it, or None when it is unknown.
+        self.tag = match[0].decode("utf-8", "backslashreplace") if match else ""
+        self.kind: Kind | None = kinds().get(self.tag)
         self._words: list[bytes] | None = None
         self._positional = 0
-        self._keys: dict[bytes, int] | None = None
+        self._layout: Mapping[str, tuple[int, Field]] = {}
+        self._keys: Mapping[bytes, int] | None = None
 
     def __repr__(self) -> str:
         return f"Record({self.raw[:60]!r}, line={self.line})"
@@ -43,21 +47,15 @@ class Record:
         """Every word of the line, the tag first."""
         if self._words is None:
             words = self._words = tokens.split_words(self.raw)
-            self._positional = next((i for i, word in enumerate(words) if b"=" in word and i), len(words)) - 1
+            count = len(words) - 1
+            for index, word in enumerate(words):
+                if b"=" in word and index:
+                    count = index - 1
+                    break
+            self._positional = count
+            if self.kind is not None:
+                self._layout = self.kind.layout(count)
         return self._words
-
-    @property
-    def tag(self) -> str:
-        """The first word."""
-        if self._tag is None:
-            match = tokens.WORD.search(self.raw)
-            self._tag = match[0].decode("utf-8", "backslashreplace") if match else ""
-        return self._tag
-
-    @property
-    def kind(self) -> Kind | None:
-        """The row of the table for this tag, or None when it is unknown."""
-        return kinds().get(self.tag)
 
     @property
     def positional(self) -> list[bytes]:
@@ -78,6 +76,10 @@ class Record:
             }
         return self._keys
 
+    def take_keys(self, keys: Mapping[bytes, int]) -> None:
+        """Share the `keys` of a record with as many positional words and the same keys in the same order."""
+        self._keys = keys
+
     def __contains__(self, name: str) -> bool:
         """Whether the field is written in the line."""
         kind = self.kind
@@ -85,21 +87,27 @@ class Record:
 
     def __getitem__(self, name: str) -> Any:
         index, field = self._find(name)
-        if index is None:
-            return values.default(field)
-        if field.count == 1:
-            return values.decode(field, self._value(index, field))
-        return np.array([values.decode(field, word) for word in self.words[index : index + field.count]])
+        return values.default(field) if index is None else self._read(index, field)
 
     def get(self, name: str) -> Any:
         """The value of a field, or its default where the word cannot be read: what Engine 2 goes on with."""
         index, field = self._find(name)
-        if index is None:
-            return values.default(field)
         try:
-            return self[name]
+            return values.default(field) if index is None else self._read(index, field)
         except ValueError:
             return values.default(field)
+
+    def get_written(self, name: str) -> Any:
+        """The value of a field that is in the line and can be read; None for any other."""
+        if self.kind is None or name not in self.kind.fields:
+            return None
+        index, field = self._find(name)
+        if index is None:
+            return None
+        try:
+            return self._read(index, field)
+        except ValueError:
+            return None
 
     def written(self) -> Iterator[str]:
         """The names of the known fields that the line holds, in the order of the table."""
@@ -166,18 +174,26 @@ class Record:
 
     def _find(self, name: str) -> tuple[int | None, Field]:
         """The index of a field's first word, or None when the line does not hold it."""
-        kind = self.kind
-        if kind is None:
-            raise KeyError(f"unknown tag {self.tag!r} has no named fields")
-        self.words  # noqa: B018  (counts the positional words)
-        place = kind.layout(self._positional).get(name)
+        if self._words is None:
+            self.words  # noqa: B018  (cuts the line)
+        place = self._layout.get(name)
         if place is not None:
             start, field = place
             return (start + 1 if start + field.count <= self._positional else None), field
-        found = kind.fields.get(name)
+        if self.kind is None:
+            raise KeyError(f"unknown tag {self.tag!r} has no named fields")
+        found = self.kind.fields.get(name)
         if found is None:
-            raise KeyError(f"{kind.tag} has no field {name!r}")
+            raise KeyError(f"{self.tag} has no field {name!r}")
         return (self.keys.get(found.key) if found.key else None), found
+
+    def _read(self, index: int, field: Field) -> Any:
+        if field.count == 1:
+            return values.decode(field, self._value(index, field))
+        words = self.words[index : index + field.count]
+        if field.type == "f64":
+            return numbers.floats_from_words(words)
+        return np.array([values.decode(field, word) for word in words])
 
     def _value(self, index: int, field: Field) -> bytes:
         return self.words[index][len(field.key) + 1 :] if field.key else self.words[index]

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 
+from diorama.formats.rscene import tokens
 from diorama.formats.rscene.document import Record
 
 # The id a node has when none is written, before its path.
@@ -10,11 +11,13 @@ DEFAULT_ID = {"group": "folder", "terrain_region": "terrain"}
 
 def path_of(record: Record) -> str:
     """The path of a node, or of the owner of a part."""
-    kind = record.kind
-    if kind is None or not kind.layouts[kind.longest]:
+    words = record.words
+    if record.kind is None or len(words) < 2 or b"=" in words[1]:
         return ""
-    first = next(iter(kind.layouts[kind.longest]))
-    return str(record.get(first))
+    try:
+        return tokens.text_from_word(words[1])
+    except ValueError:
+        return ""
 
 
 def id_of(record: Record) -> str:

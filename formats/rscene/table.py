@@ -39,11 +39,8 @@ class Kind:
     layouts: Mapping[int, Mapping[str, tuple[int, Field]]]
     keys: Mapping[bytes, Field]
     fields: Mapping[str, Field]
-
-    @property
-    def longest(self) -> int:
-        """The number of positional words of the full layout."""
-        return max(self.layouts)
+    longest: int  # the number of positional words of the full layout
+    pose: int  # where position, rotation and scale stand in a row of ten words; -1 when they do not
 
     def layout(self, count: int) -> Mapping[str, tuple[int, Field]]:
         """Where each positional field of a record with `count` words begins; extra words are not looked at."""
@@ -70,6 +67,8 @@ def _kind(tag: str, order: int, row: Mapping[str, object]) -> Kind:
         _field(word, names, keyed=True, order=place)
         for place, word in enumerate(str(row.get("keys", "")).split())
     ]
+    full = layouts[0]
+    starts = [full[name][0] if name in full else -1 for name in ("position", "rotation", "scale")]
     return Kind(
         tag=tag,
         order=order,
@@ -80,6 +79,8 @@ def _kind(tag: str, order: int, row: Mapping[str, object]) -> Kind:
         layouts={_width(layout): layout for layout in reversed(layouts) if layout or not words},
         keys={field.key: field for field in keyed},
         fields={field.name: field for field in keyed + required + optional},
+        longest=_width(full),
+        pose=starts[0] if starts == [starts[0], starts[0] + 3, starts[0] + 7] else -1,
     )
 
 

@@ -5,10 +5,10 @@ unknown version: it keeps the default of a value it cannot read and passes over 
 reading does the same and says so.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from diorama.formats.rscene import values
+from diorama.formats.rscene import numbers, values
 from diorama.formats.rscene.document import Document, Record
 from diorama.formats.rscene.extras import KEY, node_extras
 from diorama.formats.rscene.numbers import shown
@@ -21,6 +21,7 @@ VERSIONS = (1, 2)
 TERRAIN_SAMPLES = range(2, 16385)
 # Words this long are rarely repeated: remembering them would only cost memory.
 _REMEMBERED_LENGTH = 64
+_REMEMBERED_RESTS = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,32 +86,33 @@ class _Checker:
 
     def __init__(self, kind: Kind) -> None:
         self.kind = kind
-        self.seen: dict[bytes, bytes] = {}
-        self.good: set[tuple[str, bytes]] = set()
+        self.seen: dict[bytes, bytes] = {}  # word -> its key
+        self.good: set[tuple[str, bytes]] = set()  # field and word
+        self.rests: set[tuple[bytes, ...]] = set()  # positional words but for path and pose
+        # The last record: how many positional words, which keys, and where they are.
+        self.last: tuple[int, list[bytes | None], Mapping[bytes, int]] = (-1, [], {})
 
     def messages(self, record: Record) -> Iterator[str]:
-        yield from self._positional(record)
-        seen = self.seen
-        keys = []
-        for word in record.words[len(record.positional) + 1 :]:
-            key = seen.get(word)
-            if key is None:
-                key, sign, value = word.partition(b"=")
-                if not sign:
-                    yield f"positional field {shown(word)} after a key; all keys come last"
-                    continue
-                known = self.kind.keys.get(key)
-                message = (
-                    _check(known, value) if known is not None else ("" if key else "a value without a key")
-                )
-                if message:
-                    yield message
-                elif len(word) < _REMEMBERED_LENGTH:
-                    seen[word] = key
-            keys.append(key)
-        if len(set(keys)) < len(keys):
-            again = next(key for key in keys if keys.count(key) > 1)
-            yield f"key {again.decode('utf-8', 'backslashreplace')} is written twice"
+        if not self._known_positional(record.positional):
+            yield from self._positional(record.positional)
+        words = record.words[len(record.positional) + 1 :]
+        keys = list(map(self.seen.get, words))  # None for a word that was not met before
+        if None in keys:
+            for place, key in enumerate(keys):
+                if key is None:
+                    keys[place], message = self._keyed(words[place])
+                    if message:
+                        yield message
+        count = len(record.positional)
+        if (count, keys) == self.last[:2] and None not in keys:
+            record.take_keys(self.last[2])
+        else:
+            self.last = count, keys, record.keys
+            found = [key for key in keys if key is not None]
+            if len(record.keys) < len(found):
+                again = next(key for key in found if found.count(key) > 1)
+                yield f"key {again.decode('utf-8', 'backslashreplace')} is written twice"
+                self.last = (-1, [], {})
         if record.extra(KEY) is not None:
             try:
                 node_extras(record)
@@ -119,26 +121,49 @@ class _Checker:
         if self.kind.tag == "terrain_region":
             yield from _terrain(record)
 
-    def _positional(self, record: Record) -> Iterator[str]:
-        words = record.positional
+    def _keyed(self, word: bytes) -> tuple[bytes | None, str]:
+        """The key of a word, if it has one, and what is wrong with it."""
+        key, sign, value = word.partition(b"=")
+        if not sign:
+            return None, f"positional field {shown(word)} after a key; all keys come last"
+        known = self.kind.keys.get(key)
+        message = _check(known, value) if known is not None else ("" if key else "a value without a key")
+        if not message and len(word) < _REMEMBERED_LENGTH:
+            self.seen[word] = key
+        return key, message
+
+    def _known_positional(self, words: list[bytes]) -> bool:
+        """Whether a record differs from one that was right only in its path and its pose, and those are right."""
+        start = self.kind.pose
+        if start < 0 or len(words) not in self.kind.layouts or b"%" in words[0]:
+            return False
+        rest = (*words[1:start], *words[start + 10 :])
+        if rest not in self.rests:
+            if len(self.rests) < _REMEMBERED_RESTS and not any(self._positional(words)):
+                self.rests.add(rest)
+            return rest in self.rests
+        return numbers.are_short(words[start : start + 10]) and not any(
+            _check_floats("rotation", words[start + 3 : start + 7])
+        )
+
+    def _positional(self, words: list[bytes]) -> Iterator[str]:
         layouts = self.kind.layouts
         if len(words) not in layouts and len(words) < self.kind.longest:
             counts = " or ".join(str(count) for count in sorted(layouts, reverse=True))
             yield f"expected {counts} positional fields, got {len(words)}"
         layout = layouts.get(len(words)) or layouts[self.kind.longest]
         for name, (start, known) in layout.items():
+            if known.count > 1 and known.type == "f64" and len(words) >= start + known.count:
+                yield from _check_floats(name, words[start : start + known.count])
+                continue
             for word in words[start : start + known.count]:
                 if (name, word) in self.good:
                     continue
                 message = _check(known, word)
                 if message:
                     yield message
-                    break
                 elif len(word) < _REMEMBERED_LENGTH:
                     self.good.add((name, word))
-            else:
-                if name == "rotation" and len(words) >= start + 4:
-                    yield from _rotation(words[start : start + 4])
 
 
 def _check(known: Field, word: bytes) -> str:
@@ -149,8 +174,13 @@ def _check(known: Field, word: bytes) -> str:
     return ""
 
 
-def _rotation(words: list[bytes]) -> Iterator[str]:
-    if not 0 < sum(float(word) * float(word) for word in words) < float("inf"):
+def _check_floats(name: str, words: list[bytes]) -> Iterator[str]:
+    try:
+        numbers.check_few(words)
+    except ValueError as error:
+        yield f"{name}: {error}"
+        return
+    if name == "rotation" and not 0 < sum(float(word) * float(word) for word in words) < float("inf"):
         yield f"rotation: expected a quaternion that can be normalised, got {b' '.join(words).decode()}"
 
 
