@@ -15,6 +15,7 @@ from diorama.formats.rscene.components import RsceneRecord
 from diorama.formats.rscene.document import Document, Record
 from diorama.formats.rscene.extras import NOTHING, document_extras, scene_extras
 from diorama.formats.rscene.nodes import Node, nodes_of
+from diorama.formats.rscene.references import Index, points_nowhere
 from diorama.formats.rscene.resources import resources_of
 from diorama.geo import Origin
 from diorama.schemas.errors import Problem, SceneError, StateError
@@ -51,14 +52,23 @@ def world_from_document(document: Document) -> World:
 
 
 def skeleton_of(document: Document, nodes: list[Node]) -> dict[str, Any]:
-    """The lines of a document as JSON: text, `{"entity": key}`, or `{"notes": text}` for our own comment."""
+    """The lines of a document as JSON: text, `{"entity": key}`, or `{"notes": text}` for our own comment.
+
+    An entity is `astray` when its record pointed nowhere to begin with: saving leaves such a record alone.
+    """
     keys = {id(node.record): node.key for node in nodes if node.record is not None}
+    index = Index(document.records)
     lines: list[Any] = []
     noted = False
     for line in document.lines:
         if isinstance(line, Record):
             key = keys.get(id(line))
-            lines.append({"entity": key} if key is not None else json_from_line(line.raw))
+            if key is None:
+                lines.append(json_from_line(line.raw))
+            elif points_nowhere(line, index):
+                lines.append({"entity": key, "astray": True})
+            else:
+                lines.append({"entity": key})
         elif not noted and scene_extras(line) is not None:
             noted = True
             lines.append({"notes": line.decode()})

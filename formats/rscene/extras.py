@@ -53,7 +53,7 @@ def node_extras(record: Record) -> NodeExtras:
         return NOTHING
     try:
         return msgspec.json.decode(tokens.text_from_word(word), type=NodeExtras)
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, UnicodeError) as error:
         raise ValueError(f"diorama: {error}") from None
 
 
@@ -69,7 +69,7 @@ def scene_extras(line: bytes) -> SceneExtras | None:
         return None
     try:
         return msgspec.json.decode(line[len(COMMENT) - 1 :], type=SceneExtras)
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, UnicodeError):
         return None
 
 

@@ -30,7 +30,6 @@ class Node:
     components: list[object] = field(default_factory=list)
     parent: int = -1
     extras: NodeExtras = NOTHING
-    plain_name: str = ""  # the name without our notes
 
     def note(self, extras: NodeExtras) -> None:
         """Let our notes overrule what the record says about the pose."""
@@ -228,12 +227,10 @@ class _Tree:
         return self.links[body, link]
 
     def _imply(self, name: str, key: str, parent: int) -> int:
-        plain_name, key = name, self._unique(key, self.keys)
+        key = self._unique(key, self.keys)
         noted = self.implied.get(key, NOTHING)
         name = name if noted.name is UNSET else noted.name
-        node = Node(
-            record=None, name=self._unique(name, self.names), key=key, parent=parent, plain_name=plain_name
-        )
+        node = Node(record=None, name=self._unique(name, self.names), key=key, parent=parent)
         node.note(noted)
         if noted.asset is not UNSET:
             node.asset = noted.asset

@@ -5,6 +5,12 @@ from collections.abc import Iterable, Mapping
 from diorama.formats.rscene import tokens
 from diorama.formats.rscene.document import Record
 
+REQUIRED_REFERENCES = {
+    "wire": ("bodyA", "bodyB"),
+    "sensor": ("parentObject",),
+    "terrain_region": ("cloneSource",),
+    "articulated": ("resourceId",),
+}
 # The id a node has when none is written, before its path.
 DEFAULT_ID = {"group": "folder", "terrain_region": "terrain"}
 
@@ -72,6 +78,22 @@ class Index:
 def owner_of(record: Record, index: Index) -> Record | None:
     """The node that a part belongs to."""
     return index.node(path_of(record))
+
+
+def points_nowhere(record: Record, index: Index) -> list[str]:
+    """The fields of a record without which it means nothing and that mean nobody; a part needs its owner."""
+    kind = record.kind
+    if kind is None:
+        return []
+    if kind.role == "part":
+        owner = owner_of(record, index)
+        if owner is None or owner.tag != kind.owner:
+            return [next(iter(kind.layouts[kind.longest]))]
+    return [
+        name
+        for name in REQUIRED_REFERENCES.get(kind.tag, ())
+        if (wanted := record.get(name)) and index.resource(wanted) is None and index.node(wanted) is None
+    ]
 
 
 def parent_of(record: Record, index: Index) -> Record | None:

@@ -25,9 +25,8 @@ from diorama.formats.rscene.extras import (
 )
 from diorama.formats.rscene.fresh import fresh_record, store_parent, store_path
 from diorama.formats.rscene.nodes import Node, effective, nodes_of, overrides_of
-from diorama.formats.rscene.references import Index, owner_of
+from diorama.formats.rscene.references import Index, points_nowhere
 from diorama.formats.rscene.resources import insert_in_order, resources_of, store_resources
-from diorama.formats.rscene.validate import REQUIRED_REFERENCES
 from diorama.schemas.errors import Problem, SceneError
 
 RECORD_GROUP = group_of(RsceneRecord)
@@ -45,14 +44,14 @@ def document_from_world(world: World) -> Document:
     ]
     if problems:
         raise SceneError(problems)
-    document, owner = _assemble(world)
-    _drop_orphans(document)
+    document, owner, astray = _assemble(world)
+    _drop_orphans(document, astray)
     while True:
         _store_all(world, document, owner)
         _note_records(world, document, owner)
         if not _add_missing(world, document, owner):
             break
-    _blank_dangling(document, owner)
+    _blank_dangling(document, owner, astray)
     store_resources(document, {name: value for name, value in world.resources.items() if name != SKELETON})
     _note_scene(world, document)
     return document
@@ -84,12 +83,13 @@ class _Remembered:
 _remembered: WeakKeyDictionary[World, _Remembered] = WeakKeyDictionary()
 
 
-def _assemble(world: World) -> tuple[Document, dict[int, Entity]]:
-    """The lines as they were read, without those of entities that are gone, and whose each record is."""
+def _assemble(world: World) -> tuple[Document, dict[int, Entity], set[int]]:
+    """The lines as they were read, without those of entities that are gone; whose each record is; which are astray."""
     skeleton = world.resource(SKELETON)
     items = skeleton.get("lines") if isinstance(skeleton, dict) else None
     lines: list[bytes | Record] = []
     owner: dict[int, Entity] = {}
+    astray: set[int] = set()
     for item in items if isinstance(items, list) else ["raisim_engine_scene 2", ""]:
         if isinstance(item, dict) and "entity" in item:
             entity = world.find_key(item["entity"])
@@ -98,12 +98,15 @@ def _assemble(world: World) -> tuple[Document, dict[int, Entity]]:
                 record = Record(came.to_bytes())
                 owner[id(record)] = entity
                 lines.append(record)
+                if item.get("astray"):
+                    astray.add(id(record))
         elif isinstance(item, dict) and isinstance(item.get("notes"), str):
             lines.append(item["notes"].encode())
         elif (line := line_from_json(item)) is not None:
             blank = not line.strip(b" \t\r")
             lines.append(line if blank or line.lstrip(b" \t\r")[:1] == b"#" else Record(line))
-    return Document(lines, marked=isinstance(skeleton, dict) and bool(skeleton.get("byte_order_mark"))), owner
+    marked = isinstance(skeleton, dict) and bool(skeleton.get("byte_order_mark"))
+    return Document(lines, marked=marked), owner, astray
 
 
 def _store_all(world: World, document: Document, owner: dict[int, Entity]) -> None:
@@ -161,21 +164,21 @@ def _store_overridden(record: Record, before: Record, after: Record, overrides: 
             record[name] = after[name]
 
 
-def _drop_orphans(document: Document) -> None:
+def _drop_orphans(document: Document, astray: set[int]) -> None:
     """Leave out parts whose owner is gone; their entities get records of their own."""
     index = Index(document.records)
     for record in document.records:
-        if record.kind is not None and record.kind.role == "part" and owner_of(record, index) is None:
+        is_part = record.kind is not None and record.kind.role == "part"
+        if is_part and id(record) not in astray and points_nowhere(record, index):
             document.lines.remove(record)
 
 
-def _blank_dangling(document: Document, owner: dict[int, Entity]) -> None:
-    """Make references empty that a reader would refuse because what they mean is gone."""
+def _blank_dangling(document: Document, owner: dict[int, Entity], astray: set[int]) -> None:
+    """Make references empty that a reader would refuse because what they meant is gone."""
     index = Index(document.records)
     for record in document.records:
-        for name in REQUIRED_REFERENCES.get(record.tag, ()) if id(record) in owner else ():
-            wanted = record.get(name)
-            if wanted and index.node(wanted) is None and index.resource(wanted) is None:
+        if id(record) in owner and id(record) not in astray:
+            for name in points_nowhere(record, index):
                 record[name] = ""
 
 
@@ -207,53 +210,61 @@ def _add_missing(world: World, document: Document, owner: dict[int, Entity]) -> 
 
 
 def _note_records(world: World, document: Document, owner: dict[int, Entity]) -> None:
-    """Note beside each record what it cannot hold of its entity."""
-    nodes = nodes_of(document, extras=False)
-    for node in nodes:
+    """Note beside each record what it cannot hold of its entity; notes that still hold are left as they are."""
+    noted, plain = nodes_of(document), nodes_of(document, extras=False)
+    for node, bare in zip(noted, plain, strict=False):
         entity = owner.get(id(node.record))
-        if entity is not None and node.record is not None:
-            parent = nodes[node.parent].key if node.parent >= 0 else None
-            store_node_extras(node.record, _notes(world, entity, node, parent))
+        if entity is None or node.record is None:
+            continue
+        if _notes(world, entity, node, noted[node.parent].key if node.parent >= 0 else None) != NOTHING:
+            parent = plain[bare.parent].key if bare.parent >= 0 else None
+            store_node_extras(node.record, _notes(world, entity, bare, parent))
 
 
 def _note_scene(world: World, document: Document) -> None:
     """Note in one comment what no record can hold of the scene and of the entities that are only implied."""
-    before = document_extras(document)
+    places = [
+        place
+        for place, line in enumerate(document.lines)
+        if isinstance(line, bytes) and scene_extras(line) is not None
+    ]
+    if _scene_notes(world, document, document_extras(document)) == NO_SCENE_NOTES and (
+        document_extras(document).origin is not UNSET or world.origin is None
+    ):
+        return
+    for place in places[:1]:
+        document.lines[place] = line_from_scene_extras(NO_SCENE_NOTES)
+    notes = _scene_notes(world, document, NO_SCENE_NOTES)
+    if notes == NO_SCENE_NOTES:
+        if len(places) == 1:  # an empty note keeps one further down from being taken for the first
+            del document.lines[places[0]]
+    elif places:
+        document.lines[places[0]] = line_from_scene_extras(notes)
+    else:
+        first = next((i for i, line in enumerate(document.lines, 1) if isinstance(line, Record)), 0)
+        document.lines.insert(first, line_from_scene_extras(notes))
+
+
+def _scene_notes(world: World, document: Document, said: SceneExtras) -> SceneExtras:
+    """What the world says of the scene and neither the records nor the notes `said` do."""
     found = resources_of(document)
-    resources = {name: value for name, value in world.resources.items() if found.get(name) != value}
-    resources.pop(SKELETON, None)
-    resources |= dict.fromkeys(found.keys() - world.resources.keys())
+    for name, value in ({} if said.resources is UNSET else said.resources).items():
+        found[name] = value
+    found = {name: value for name, value in found.items() if value is not None}
+    wanted = {name: value for name, value in world.resources.items() if name != SKELETON}
+    resources = {name: value for name, value in wanted.items() if found.get(name) != value}
+    resources |= dict.fromkeys(found.keys() - wanted.keys())
     implied = {}
-    nodes = nodes_of(document)
-    for node in nodes:
+    for node in nodes_of(document):
         entity = world.find_key(node.key) if node.record is None else None
-        if entity is not None:
-            plain = Node(record=None, name=node.plain_name, key=node.key)
-            notes = _notes(world, entity, plain, UNSET)
-            if notes != NOTHING:
-                implied[node.key] = notes
-    origin = world.origin
-    notes_now = SceneExtras(
-        origin=UNSET if origin is None else origin.lla,
+        if entity is not None and (notes := _notes(world, entity, node, UNSET)) != NOTHING:
+            implied[node.key] = notes
+    origin = UNSET if world.origin is None else world.origin.lla
+    return SceneExtras(
+        origin=UNSET if origin == said.origin else origin,
         resources=resources or UNSET,
         implied=implied or UNSET,
     )
-    place = next(
-        (
-            i
-            for i, line in enumerate(document.lines)
-            if isinstance(line, bytes) and scene_extras(line) is not None
-        ),
-        None,
-    )
-    if notes_now == NO_SCENE_NOTES:
-        if place is not None:
-            del document.lines[place]
-    elif place is None:
-        first = next((i for i, line in enumerate(document.lines, 1) if isinstance(line, Record)), 0)
-        document.lines.insert(first, line_from_scene_extras(notes_now))
-    elif before != notes_now:
-        document.lines[place] = line_from_scene_extras(notes_now)
 
 
 def _notes(world: World, entity: Entity, node: Node, parent: Any) -> NodeExtras:
@@ -265,8 +276,10 @@ def _notes(world: World, entity: Entity, node: Node, parent: Any) -> NodeExtras:
     groups.pop(RECORD_GROUP, None)
     components = {group: value for group, value in groups.items() if known.get(group) != value}
     components |= dict.fromkeys(known.keys() - groups.keys())
-    has_velocity = bool(world.velocities.present[world.row(entity)])
-    velocity = world.velocities.block[world.row(entity)].tolist() if has_velocity else []
+    velocity = None
+    if world.velocities.present[world.row(entity)]:
+        row = world.velocities.block[world.row(entity)].tolist()
+        velocity = ((row[0], row[1], row[2]), (row[3], row[4], row[5]))
 
     def part(start: int, stop: int) -> Any:
         same = _bits(pose[start:stop]) == _bits(said[start:stop])
@@ -280,14 +293,20 @@ def _notes(world: World, entity: Entity, node: Node, parent: Any) -> NodeExtras:
         position=part(0, 3),
         orientation=part(3, 7),
         scale=part(7, 10),
-        velocity=((*velocity[0:3],), (*velocity[3:6],)) if velocity else UNSET,
+        velocity=UNSET if velocity is None or velocity == node.extras.velocity else velocity,
         components=components or UNSET,
     )
 
 
 def _groups_of(node: Node) -> Iterator[tuple[str, Any]]:
+    """The components that a node gives its entity, as JSON, with what our notes say of them."""
+    noted = {} if node.extras.components is UNSET else node.extras.components
     for value in node.components:
-        yield group_of(type(value)), json_from_component(value)
+        if group_of(type(value)) not in noted:
+            yield group_of(type(value)), json_from_component(value)
+    for group, value in noted.items():
+        if value is not None:
+            yield group, json_from_component(component_from_json(group, value)) if group in GROUPS else value
 
 
 def _bits(values: list[float]) -> bytes:

@@ -12,7 +12,7 @@ from diorama.formats.rscene import numbers, values
 from diorama.formats.rscene.document import Document, Record
 from diorama.formats.rscene.extras import KEY, node_extras
 from diorama.formats.rscene.numbers import shown
-from diorama.formats.rscene.references import Index, owner_of, parent_of
+from diorama.formats.rscene.references import Index, owner_of, parent_of, points_nowhere
 from diorama.formats.rscene.table import Field, Kind, kinds
 from diorama.schemas.errors import Problem, did_you_mean
 
@@ -205,19 +205,16 @@ def _reference_problems(records: list[Record]) -> Iterator[tuple[Record, str]]:
             continue
         if kind.role == "node":
             begun.add(id(record))
-        elif kind.role == "part":
-            owner = owner_of(record, index)
-            if owner is None or owner.tag != kind.owner:
-                yield record, f"no {kind.owner} has this path"
-            elif id(owner) not in begun:
-                yield record, f"comes before its {kind.owner}; parts follow their owner"
-        for name in REQUIRED_REFERENCES.get(record.tag, ()):
+        for name in points_nowhere(record, index):
             wanted = record.get(name)
-            if wanted and index.resource(wanted) is None and index.node(wanted) is None:
-                yield (
-                    record,
-                    f"{name}: nothing has the id or path {wanted!r}{did_you_mean(wanted, index.names())}",
-                )
+            near = did_you_mean(wanted, index.names())
+            if kind.role == "part":
+                yield record, f"no {kind.owner} has this path{near}"
+            else:
+                yield record, f"{name}: nothing has the id or path {wanted!r}{near}"
+        owner = owner_of(record, index) if kind.role == "part" else None
+        if owner is not None and id(owner) not in begun:
+            yield record, f"comes before its {kind.owner}; parts follow their owner"
     yield from _circle_problems(records, index)
 
 
@@ -234,11 +231,3 @@ def _circle_problems(records: list[Record], index: Index) -> Iterator[tuple[Reco
             trail[id(above)] = above
             above = parent_of(above, index)
         settled.update(trail)
-
-
-REQUIRED_REFERENCES = {
-    "wire": ("bodyA", "bodyB"),
-    "sensor": ("parentObject",),
-    "terrain_region": ("cloneSource",),
-    "articulated": ("resourceId",),
-}
