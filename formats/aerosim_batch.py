@@ -16,7 +16,7 @@ from diorama.ecs.check import sound
 from diorama.formats.findings import Findings
 from diorama.formats.jsonc import Path
 from diorama.geo import WGS84, Ellipsoid, Origin
-from diorama.schemas.errors import GeoError, did_you_mean
+from diorama.schemas.errors import GeoError
 
 Floats = NDArray[np.float64]
 # The eighteen numbers of `world_coordinate`, in the order of the columns of `Batch.coordinates`.
@@ -118,11 +118,14 @@ def _parent_indices(batch: Batch, findings: Findings) -> NDArray[np.int64]:
     indices = np.fromiter(
         (index_of.get(parent, -2) for parent in batch.parents), np.int64, len(batch.parents)
     )
-    for index in np.flatnonzero(indices == -2).tolist():
+    unknown = np.flatnonzero(indices == -2).tolist()
+    named = dict(zip(batch.names, batch.keys, strict=True)) if unknown else {}
+    for index in unknown:
         parent = batch.parents[index]
-        hint = did_you_mean(parent, [key for key in index_of if key])
-        if parent in batch.names:
-            hint = f"; that is the name of {batch.keys[batch.names.index(parent)]!r}: write the id"
+        if parent in named:
+            hint = f"; that is the name of {named[parent]!r}: write the id"
+        else:
+            hint = findings.hint(parent, index_of)
         findings.wrong(batch.place(index, "parent"), f"no entity has the id {parent!r}{hint}")
         indices[index] = -1
     _check_cycles(batch, indices, findings)

@@ -15,7 +15,6 @@ from diorama.ecs.components import GROUPS, component_from_json
 from diorama.formats.aerosim_batch import COORDINATE_KEYS, Batch
 from diorama.formats.findings import MISSING, Findings, is_number, shown
 from diorama.formats.jsonc import Path
-from diorama.schemas.errors import did_you_mean
 
 OWN_GROUPS = ("actor_properties", "actor_state")
 ALIASES = {"sensors": "sensor"}
@@ -70,7 +69,7 @@ def _check_agreement(
             if not isinstance(group, str):
                 findings.wrong(("entities", key, number), f"expected the name of a group, got {shown(group)}")
             elif key not in components.get(group, {}):
-                hint = did_you_mean(group, components)
+                hint = findings.hint(group, components)
                 findings.wrong(("entities", key, number), f"components.{group} has no {key!r}{hint}")
             else:
                 listed[key].add(group)
@@ -81,7 +80,7 @@ def _check_agreement(
         for key in members:
             place = ("components", group, key)
             if key not in listed:
-                hint = did_you_mean(key, listed)
+                hint = findings.hint(key, listed)
                 findings.wrong(place, f"`entities` has no {key!r}{hint}", key=True)
             elif group not in listed[key]:
                 findings.wrong(place, f"entities.{key} does not list {group!r}; add it there", key=True)
@@ -90,7 +89,7 @@ def _check_agreement(
 def _check_listed(entities: dict[str, Any], batch: Batch, findings: Findings) -> None:
     """Every entity that is listed must have become one, as an actor or as an effector."""
     known = set(batch.keys)
-    for key in entities.keys() - known:
+    for key in (key for key in entities if key not in known):
         message = "expected actor_properties and actor_state among its groups"
         findings.wrong(("entities", key), f"{message}, or an effector of that id")
 
@@ -209,7 +208,7 @@ def _read_effectors(
         path = findings.text_at(effector, spelled, here)
         above = _text_or(effector, "parent", "", here, findings)
         if above and above not in keys:
-            hint = did_you_mean(above, keys)
+            hint = findings.hint(above, keys)
             findings.wrong((*here, "parent"), f"no effector of {owner!r} has the id {above!r}{hint}")
             above = ""
         batch.places[len(batch.keys)] = here

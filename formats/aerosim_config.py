@@ -5,6 +5,7 @@ are roll, pitch, yaw in degrees; parents are named by name. What only a running 
 kept as it is: in the group `sim_config` of an actor, in the resource `sim_config` of the scene.
 """
 
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from diorama.formats.aerosim_profile import our_sensor
 from diorama.formats.files import read_file
 from diorama.formats.findings import Findings
 from diorama.geo import quaternion_from_rpy
-from diorama.schemas.errors import Problem, did_you_mean
+from diorama.schemas.errors import Problem
 
 _LLA = ("latitude", "longitude", "altitude")
 _ACTOR_KEYS = ("actor_name", "actor_asset", "parent", "transform", "effectors")
@@ -122,7 +123,7 @@ def _resolve_parents(batch: Batch, places: list[jsonc.Path], findings: Findings)
     key_of = {"": "", **dict(zip(batch.names, batch.keys, strict=True))}
     for index, name in enumerate(batch.parents):
         if name not in key_of:
-            message = f"no actor is named {name!r}{did_you_mean(name, batch.names)}"
+            message = f"no actor is named {name!r}{findings.hint(name, batch.names)}"
             findings.wrong((*places[index], "parent"), message)
         batch.parents[index] = key_of.get(name, "")
 
@@ -154,9 +155,9 @@ def _add_effectors(
 
 def _add_groups(actor: dict[str, Any], key: str, batch: Batch) -> None:
     if actor.get("flight_deck"):
-        batch.groups.append((key, "primary_flight_display_state", {"pfd_data": _DISPLAY}))
+        batch.groups.append((key, "primary_flight_display_state", {"pfd_data": dict(_DISPLAY)}))
     if actor.get("trajectory_visualization"):
-        batch.groups.append((key, "trajectory", {"parameters": _TRAJECTORY}))
+        batch.groups.append((key, "trajectory", {"parameters": deepcopy(_TRAJECTORY)}))
     kept = {name: value for name, value in actor.items() if name not in _ACTOR_KEYS}
     if kept:
         batch.groups.append((key, "sim_config", kept))
@@ -197,7 +198,7 @@ def _viewports(renderers: list[Any], batch: Batch, findings: Findings) -> list[d
                 findings.as_object(renderer["viewport_config"], here_too), "active_camera", here_too
             )
             if camera and camera not in key_of:
-                message = f"no sensor is named {camera!r}{did_you_mean(camera, key_of)}; this viewport has no camera"
+                message = f"no sensor is named {camera!r}{findings.hint(camera, key_of)}; this viewport has no camera"
                 findings.odd((*here_too, "active_camera"), message)
         viewports.append({"renderer_instance": instance, "active_camera": key_of.get(camera, "")})
     return viewports

@@ -21,6 +21,7 @@ from diorama.ecs import Effector, Sensor, World
 from diorama.ecs.locate import earth_of
 from diorama.ecs.tree import local_from_world
 from diorama.formats.aerosim_batch import Batch
+from diorama.formats.aerosim_careful import VARIANTS
 from diorama.formats.aerosim_write import Mount, document, mounts_of, pose_document
 from diorama.formats.findings import MISSING, Findings, is_number
 from diorama.geo.rotation import conjugate, quaternion_from_rpy, rpy_from_quaternion
@@ -187,7 +188,8 @@ def looks_like_aerosim(value: Any) -> bool:
         return False
     effectors, sensors = (components.get(group, {}) for group in ("effectors", "sensor"))
     text = orjson.dumps([effectors, sensors]) if effectors or sensors else b""
-    return b'"effector_id":' in text or any(f'"sensor_type":"{kind}"'.encode() in text for kind in OUR_TYPE)
+    wrapped = (f'"sensor_parameters":{{"{variant}":'.encode() for variant in VARIANTS)
+    return b'"effector_id":' in text or any(spelling in text for spelling in wrapped)
 
 
 def _flat_poses(world: World, mounts: Mapping[int, Mount]) -> dict[int, list[float]]:

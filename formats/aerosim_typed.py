@@ -157,8 +157,8 @@ def batch_from_bytes(data: bytes) -> Batch | None:
         return None
     if not document.entities.keys() <= set(batch.keys):
         return None
-    _gather_components(groups, batch, findings)
-    return None if findings.errors or findings.oddities else batch
+    usual = _gather_components(groups, batch, findings)
+    return None if findings.errors or findings.oddities or not usual else batch
 
 
 def _agree(entities: dict[str, list[str]], groups: dict[str, dict[str, Any]]) -> bool:
@@ -223,18 +223,21 @@ def _or(text: _Text, usual: str) -> str:
     return usual if isinstance(text, msgspec.UnsetType) else text
 
 
-def _gather_components(groups: dict[str, dict[str, Any]], batch: Batch, findings: Findings) -> None:
+def _gather_components(groups: dict[str, dict[str, Any]], batch: Batch, findings: Findings) -> bool:
+    """Whether all sensors have plain parameters; AeroSim's, inside a variant, are a matter for the careful reader."""
     for group, members in groups.items():
         if group == "sensor":
             for key, sensor in members.items():
-                parameters = plain_parameters(sensor.sensor_parameters)
-                found = Sensor(sensor.sensor_name, sensor.sensor_type, parameters)
+                if plain_parameters(sensor.sensor_parameters) is not sensor.sensor_parameters:
+                    return False
+                found = Sensor(sensor.sensor_name, sensor.sensor_type, sensor.sensor_parameters)
                 batch.components.setdefault(key, []).append(found)
         elif group == "velocity":
             batch.velocities = {key: _SIX(velocity) for key, velocity in members.items()}
         elif group not in _GROUPS:
             for key, value in members.items():
                 read_group(key, group, value, batch, findings)
+    return True
 
 
 def _rows(tuples: Iterable[tuple[float, ...]], count: int, width: int) -> Floats:

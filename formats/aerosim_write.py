@@ -82,8 +82,8 @@ def resources_document(world: World) -> dict[str, Any]:
 def mounts_of(world: World) -> dict[int, Mount]:
     """Every effector that stands in an owner's list.
 
-    An effector without a parent, or with the same id as another one of its owner, is written as an entity with the
-    group `effector` instead.
+    An effector without a parent or an id, or with the same id as another one of its owner, is written as an entity
+    with the group `effector` instead.
     """
     mounts: dict[int, Mount] = {}
     taken: set[tuple[int, str]] = set()
@@ -95,7 +95,7 @@ def mounts_of(world: World) -> dict[int, Mount]:
         above = mounts.get(parent)
         owner = parent if above is None else above.owner
         name = effectors[entity].id
-        if (owner, name) not in taken:
+        if name and (owner, name) not in taken:
             taken.add((owner, name))
             mounts[entity] = Mount(owner, "" if above is None else effectors[parent].id)
     return mounts

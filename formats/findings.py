@@ -12,6 +12,8 @@ _COUNTS = {2: "two", 3: "three", 4: "four"}
 _SHOWN = 60
 # The most warnings of one kind that are spelled out.
 _SPELLED_OUT = 20
+# The most searches for a similar name in one document: each compares with all names there are.
+_HINTS = 20
 
 
 class Findings:
@@ -23,6 +25,7 @@ class Findings:
     def __init__(self) -> None:
         self.errors: list[tuple[Path, str, bool]] = []
         self.oddities: list[tuple[Path, str, bool]] = []
+        self._hints: dict[str, str] = {}
 
     def wrong(self, path: Path, message: str, *, key: bool = False) -> None:
         """Note an error at a path; `key` points at the key rather than the value."""
@@ -38,13 +41,20 @@ class Findings:
         for path, message in pending[:_SPELLED_OUT]:
             self.odd(path, message)
         if len(pending) > _SPELLED_OUT:
-            self.odd((), f"and {len(pending) - _SPELLED_OUT} more like the last one")
+            last, _ = pending[_SPELLED_OUT - 1]
+            self.odd(last, f"and {len(pending) - _SPELLED_OUT} more like the last one")
+
+    def hint(self, wrong: str, known: Collection[str]) -> str:
+        """`; did you mean 'x'?`, for the first few wrong names."""
+        if wrong not in self._hints and len(self._hints) < _HINTS:
+            self._hints[wrong] = did_you_mean(wrong, known)
+        return self._hints.get(wrong, "")
 
     def settle(self, document: Document, warnings: list[Problem]) -> None:
-        """Raise SceneError if anything is wrong; otherwise hand over the oddities."""
+        """Raise SceneError if anything is wrong; otherwise hand over the oddities. Both in the order of the file."""
         if self.errors:
-            raise SceneError(_problem(document, *found) for found in self.errors)
-        warnings += [_problem(document, *found) for found in self.oddities]
+            raise SceneError(_problems(document, self.errors))
+        warnings += _problems(document, self.oddities)
 
     def as_object(self, value: Any, path: Path, *, what: str = "an object") -> dict[str, Any]:
         """The value if it is an object, else an empty one."""
@@ -103,12 +113,10 @@ class Findings:
 
     def known_keys(self, holder: dict[str, Any], names: Collection[str], path: Path) -> None:
         """Keys that mean nothing here are odd."""
-        for key in holder.keys() - names:
-            self.odd(
-                (*path, key),
-                f"this key is not known here and is left out{did_you_mean(key, names)}",
-                key=True,
-            )
+        for key in holder:
+            if key not in names:
+                message = f"this key is not known here and is left out{self.hint(key, names)}"
+                self.odd((*path, key), message, key=True)
 
 
 class Missing:
@@ -118,10 +126,11 @@ class Missing:
 MISSING = Missing()
 
 
-def _problem(document: Document, path: Path, message: str, key: bool) -> Problem:
+def _problems(document: Document, found: list[tuple[Path, str, bool]]) -> list[Problem]:
     if not document.source:
-        return Problem(message, path_text(path), document.file)
-    return document.problem(path, message, key=key)
+        return [Problem(message, path_text(path), document.file) for path, message, _ in found]
+    placed = [document.problem(path, message, key=key) for path, message, key in found]
+    return sorted(placed, key=lambda problem: (problem.line or 0, problem.column or 0))
 
 
 def is_number(value: Any) -> bool:
