@@ -231,16 +231,8 @@ def _compare_coordinates(world: World, entities: NDArray[np.int64], batch: Batch
     if len(batch.coordinates) == 0:
         return
     rows = world.rows(entities[batch.located])
-    apart = {"ned": np.linalg.norm(batch.coordinates[:, 0:3] - world.poses.position[rows], axis=1)}
-    if world.origin is not None:
-        place = locate(world, rows)
-        degrees = batch.coordinates[:, 3:5] - place.lla[:, 0:2]
-        degrees[:, 1] = (degrees[:, 1] + 180.0) % 360.0 - 180.0
-        degrees[:, 1] *= np.cos(np.radians(place.lla[:, 0]))
-        height = batch.coordinates[:, 5] - place.lla[:, 2]
-        apart["lla"] = np.hypot(np.hypot(*degrees.T) * METRES_PER_DEGREE, height)
-        apart["ecef"] = np.linalg.norm(batch.coordinates[:, 6:9] - place.ecef, axis=1)
-        apart["cartesian"] = np.linalg.norm(batch.coordinates[:, 9:12] - place.cartesian, axis=1)
+    with np.errstate(over="ignore", invalid="ignore"):  # whatever overflows is far away
+        apart = _distances(world, rows, batch.coordinates)
     findings.odd_many(
         (
             (*_coordinate_place(batch, number), name),
@@ -249,3 +241,17 @@ def _compare_coordinates(world: World, entities: NDArray[np.int64], batch: Batch
         for name, distances in apart.items()
         for number in np.flatnonzero(distances > COORDINATE_TOLERANCE).tolist()
     )
+
+
+def _distances(world: World, rows: NDArray[np.intp], stated: Floats) -> dict[str, Floats]:
+    """Metres between stated (n, 18) coordinates and the world's own, by frame; NaN where nothing is stated."""
+    apart = {"ned": np.linalg.norm(stated[:, 0:3] - world.poses.position[rows], axis=1)}
+    if world.origin is not None:
+        place = locate(world, rows)
+        north_deg, east_deg = (stated[:, 3:5] - place.lla[:, 0:2]).T
+        east_deg = ((east_deg + 180.0) % 360.0 - 180.0) * np.cos(np.radians(place.lla[:, 0]))
+        height = stated[:, 5] - place.lla[:, 2]
+        apart["lla"] = np.hypot(np.hypot(north_deg, east_deg) * METRES_PER_DEGREE, height)
+        apart["ecef"] = np.linalg.norm(stated[:, 6:9] - place.ecef, axis=1)
+        apart["cartesian"] = np.linalg.norm(stated[:, 9:12] - place.cartesian, axis=1)
+    return apart

@@ -77,7 +77,7 @@ class _Pose(_Record):
 
 class _State(_Record):
     pose: _Pose
-    world_coordinate: _Coordinate | None = None
+    world_coordinate: _Coordinate | msgspec.UnsetType = msgspec.UNSET
 
 
 class _Properties(_Record):
@@ -190,8 +190,8 @@ def _gather_actors(entities: dict[str, list[str]], groups: dict[str, dict[str, A
     ordered = [states[key] for key in batch.keys]
     batch.poses = _rows(map(_TEN, ordered), len(ordered), 10)
     stated = [state.world_coordinate for state in ordered]
-    batch.located = [index for index, coordinate in enumerate(stated) if coordinate is not None]
-    batch.coordinates = _rows(map(_EIGHTEEN, filter(None, stated)), len(batch.located), 18)
+    batch.located = [index for index, coordinate in enumerate(stated) if coordinate is not msgspec.UNSET]
+    batch.coordinates = _rows((_EIGHTEEN(stated[index]) for index in batch.located), len(batch.located), 18)
 
 
 def _gather_effectors(owners: dict[str, list[_Effector]], batch: Batch) -> bool:

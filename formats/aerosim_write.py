@@ -118,11 +118,16 @@ def _states(world: World, entities: list[int]) -> list[dict[str, Any]]:
             "origin_lla": _named("origin_lla", world.origin.lla),
             "ellipsoid": _ellipsoid(world.origin.ellipsoid),
         }
-        columns = ("ned", "lla", "ecef", "cartesian")
-        rows = zip(*(getattr(place, name).tolist() for name in columns), strict=True)
+        names = ("ned", "lla", "ecef", "cartesian")
+        columns = [getattr(place, name) for name in names]
+        rows = zip(*(column.tolist() for column in columns), strict=True)
         for state, row in zip(states, rows, strict=True):
-            stated = {name: _named(name, values) for name, values in zip(columns, row, strict=True)}
+            stated = {name: _named(name, values) for name, values in zip(names, row, strict=True)}
             state["world_coordinate"] = {**stated, **constant}
+        # Far out, or near the Earth's centre, there is no latitude; JSON has no NaN, so nothing is said.
+        for name, column in zip(names, columns, strict=True):
+            for number in np.flatnonzero(~np.isfinite(column).all(axis=1)).tolist():
+                del states[number]["world_coordinate"][name]
     return states
 
 

@@ -223,6 +223,19 @@ def test_a_place_more_than_a_metre_off_is_odd_and_one_less_is_not() -> None:
     assert warnings == []
 
 
+def test_where_there_is_no_latitude_none_is_written() -> None:
+    world = World(origin=Origin(0.0, 0.0, 0.0))
+    world.spawn("core", position=(0, 0, 6378137.0))
+    world.spawn("far", position=(1e308, 0, 0))
+    propagate(world)
+    states = document(world)["components"]["actor_state"]
+    assert "lla" not in states["entity_0"]["world_coordinate"]
+    assert states["entity_0"]["world_coordinate"]["ned"]["down"] == 6378137.0
+    data = orjson.dumps(document(world))
+    assert b"null" not in data
+    assert difference(world, parse(data)) == ""
+
+
 def test_many_oddities_of_a_kind_are_counted() -> None:
     world = World(origin=Origin(0.0, 0.0, 0.0))
     world.insert(100, position=np.zeros((100, 3)))
