@@ -162,7 +162,9 @@ def _merge_options(spec: MjSpec, parts: Mapping[str, MjSpec], given: Mapping[str
     for field, value in settled.items():
         for target in (spec, *parts.values()):
             setattr(target.option, field, value)
-    spec.memory = max([part.memory for part in parts.values()], default=-1)
+    # Memory that every file sizes for itself adds up; where one leaves it to MuJoCo, so do we.
+    memory = [part.memory for part in parts.values()]
+    spec.memory = sum(memory) if memory and min(memory) > 0 else -1
     spec.nuserdata = max([part.nuserdata for part in parts.values()], default=0)
 
 

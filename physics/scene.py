@@ -30,6 +30,8 @@ Floats = NDArray[np.float64]
 Sensor = BuiltinSensor | ContactSensor | RayCastSensor
 # How many divergences are remembered; all of them are counted.
 REMEMBERED = 1000
+# How many of a step are logged one by one.
+SPELT_OUT = 5
 
 
 class Scene:
@@ -198,24 +200,24 @@ class Scene:
         simulation = self.simulation
         failed = simulation.step(nstep, current)
         self.step_count += 1
-        for env in simulation.take_bad_controls():
-            self._report(
-                Divergence(
-                    env=int(env), step=self.step_count, reason="controls are not finite", was_reset=False
-                )
-            )
+        self._report(simulation.take_warnings(), was_reset=False)
         if not failed:
             return np.zeros(0, dtype=np.int64)
-        for env, reason in sorted(failed.items()):
-            self._report(Divergence(env=env, step=self.step_count, reason=reason))
+        self._report(failed, was_reset=True)
         ids = np.array(sorted(failed), dtype=np.int64)
         self.reset(ids)
         return ids
 
-    def _report(self, divergence: Divergence) -> None:
-        self.divergences.append(divergence)
-        self.divergence_count += 1
-        logger.warning("%s", divergence)
+    def _report(self, reasons: Mapping[int, str], was_reset: bool) -> None:
+        """Remember and log what went wrong in which environments; of very many, the first few are spelt out."""
+        for place, (env, reason) in enumerate(sorted(reasons.items())):
+            divergence = Divergence(env=env, step=self.step_count, reason=reason, was_reset=was_reset)
+            self.divergences.append(divergence)
+            self.divergence_count += 1
+            if place < SPELT_OUT:
+                logger.warning("%s", divergence)
+        if len(reasons) > SPELT_OUT:
+            logger.warning("and %d environments more at step %d", len(reasons) - SPELT_OUT, self.step_count)
 
     def reset(self, env_ids: EnvIds = None) -> None:
         """Put environments back to the initial state, at their origins."""

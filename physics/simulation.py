@@ -5,6 +5,7 @@ call: after a step they are one substep behind the state, as with mj_step, unles
 for; after a write or a reset they are computed again before anyone reads them.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,17 +22,23 @@ EnvIds = ArrayLike | slice | None
 POSITIONS = int(mujoco.mjtStage.mjSTAGE_POS)
 NOTHING = int(mujoco.mjtStage.mjSTAGE_NONE)
 WARNINGS = mujoco.mjtWarning
-BAD_STATE = {
+# What MuJoCo counts per environment: numbers after which it starts over by itself, and what it goes on with.
+FATAL = {
     int(WARNINGS.mjWARN_BADQPOS): "position is not finite or huge",
     int(WARNINGS.mjWARN_BADQVEL): "velocity is not finite or huge",
     int(WARNINGS.mjWARN_BADQACC): "acceleration is not finite or huge",
 }
-BAD_CONTROL = int(WARNINGS.mjWARN_BADCTRL)
+NOT_FATAL = {
+    int(WARNINGS.mjWARN_INERTIA): "its inertia matrix is close to singular",
+    int(WARNINGS.mjWARN_CONTACTFULL): "contacts were dropped for want of memory",
+    int(WARNINGS.mjWARN_CNSTRFULL): "constraints were dropped for want of memory",
+    int(WARNINGS.mjWARN_BADCTRL): "controls are not finite and were ignored",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Divergence:
-    """An environment that could not go on: which, at which step of the scene, and why."""
+    """An environment that went wrong: which, at which step of the scene, why, and whether it was reset."""
 
     env: int
     step: int
@@ -39,8 +46,8 @@ class Divergence:
     was_reset: bool = True
 
     def __str__(self) -> str:
-        done = "it was reset" if self.was_reset else "its controls were ignored"
-        return f"environment {self.env} at step {self.step}: {self.reason}; {done}"
+        done = "; it was reset" if self.was_reset else ""
+        return f"environment {self.env} at step {self.step}: {self.reason}{done}"
 
 
 class Simulation:
@@ -138,23 +145,29 @@ class Simulation:
         try:
             self.batch.step(nstep=nstep, stage=POSITIONS if current else NOTHING)
         except SimulationError as error:
-            failed = {int(env): self.batch.error(int(env)) for env in error.ids}
+            failed = {int(env): " ".join(self.batch.error(int(env)).split()) for env in error.ids}
         self._lag[:] = 0.0 if current else self.model.opt.timestep
         self._written[:] = False
         self._any_written = False
         self.version += 1
-        for warning, reason in BAD_STATE.items() if self._counts.any() else ():
-            for env in np.flatnonzero(self._counts[:, warning]):
-                failed.setdefault(int(env), reason)
-        return failed
+        return failed | self._counted(FATAL)
 
-    def take_bad_controls(self) -> Ints:
-        """Environments whose controls were not finite since the last call; MuJoCo ran them without."""
+    def take_warnings(self) -> dict[int, str]:
+        """Environments that went on although something was wrong since the last call, and what."""
+        found = self._counted(NOT_FATAL)
+        if found:
+            self._counts[:, list(NOT_FATAL)] = 0
+        return found
+
+    def _counted(self, reasons: Mapping[int, str]) -> dict[int, str]:
+        """The environments that have a count for one of these warnings."""
         if not self._counts.any():
-            return np.zeros(0, dtype=np.int64)
-        bad = np.flatnonzero(self._counts[:, BAD_CONTROL])
-        self._counts[bad, BAD_CONTROL] = 0
-        return bad
+            return {}
+        return {
+            int(env): reason
+            for warning, reason in reasons.items()
+            for env in np.flatnonzero(self._counts[:, warning])
+        }
 
     def reset(self, ids: slice | Ints, keyframe: int) -> None:
         """Put environments back to a keyframe, with nothing left of what they did before."""
@@ -162,7 +175,6 @@ class Simulation:
         if not chosen.size:
             return
         self.batch.reset(chosen, keyframe=keyframe, stage=NOTHING)
-        self.batch.warning[chosen] = 0
         self.written(chosen)
 
     def expand(self, name: str) -> Floats:

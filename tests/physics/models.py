@@ -84,6 +84,13 @@ def cube() -> Any:
     return mujoco.MjSpec.from_string(CUBE)
 
 
+def hand() -> Any:
+    """A body that goes where it is put."""
+    made = mujoco.MjSpec()
+    made.worldbody.add_body(name="hand", mocap=True).add_geom(size=[0.1, 0, 0])
+    return made
+
+
 def gymnasium_model(name: str) -> Path:
     """A robot of the gymnasium package."""
     spec = find_spec("gymnasium")

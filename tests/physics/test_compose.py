@@ -22,7 +22,15 @@ from diorama.physics import (
     TerrainEntityCfg,
 )
 from diorama.schemas.errors import SceneError
-from diorama.tests.physics.models import arm, cube, gymnasium_model, mujoco_testdata, textured_cubes, walker
+from diorama.tests.physics.models import (
+    arm,
+    cube,
+    gymnasium_model,
+    hand,
+    mujoco_testdata,
+    textured_cubes,
+    walker,
+)
 
 GYMNASIUM = [
     "ant",
@@ -199,17 +207,66 @@ def test_actuators_are_added_by_expression() -> None:
     assert model.dof_armature[model.joint("arm/joint_1").dofadr[0]] == 0.01
 
 
-def test_fixed_base_and_mocap_start_where_they_are_told() -> None:
-    def mocap() -> Any:
-        made = mujoco.MjSpec()
-        made.worldbody.add_body(name="hand", mocap=True).add_geom(size=[0.1, 0, 0])
-        return made
+def test_every_kind_of_actuator_and_joint_setting() -> None:
+    joints = ArticulationCfg(
+        actuators=(
+            ActuatorCfg(target_names_expr=("left_hip",), kind="velocity", damping=3, frictionloss=0.2),
+            ActuatorCfg(target_names_expr=("right_hip",), kind="motor"),
+        )
+    )
 
+    def bare() -> Any:
+        spec = walker()
+        for actuator in list(spec.actuators):
+            spec.delete(actuator)
+        for key in list(spec.keys):
+            key.ctrl = []
+        return spec
+
+    model = Scene(SceneCfg(entities={"it": EntityCfg(spec_fn=bare, articulation=joints)})).compile()
+    np.testing.assert_allclose(model.actuator("it/left_hip").biasprm[:3], [0, 0, -3])
+    np.testing.assert_allclose(model.actuator("it/right_hip").gainprm[0], 1)
+    assert model.actuator("it/right_hip").biastype[0] == mujoco.mjtBias.mjBIAS_NONE
+    assert model.dof_frictionloss[model.joint("it/left_hip").dofadr[0]] == 0.2
+
+
+def test_added_actuators_are_no_part_of_the_files_keyframe() -> None:
+    def half() -> Any:
+        spec = walker()
+        spec.delete(spec.actuators[1])
+        for key in spec.keys:
+            key.ctrl = [0.25]
+        return spec
+
+    joints = ArticulationCfg(actuators=(ActuatorCfg(target_names_expr=("right_hip",), stiffness=9),))
+    model = Scene(SceneCfg(entities={"it": EntityCfg(spec_fn=half, articulation=joints)})).compile()
+    np.testing.assert_allclose(model.key("init_state").ctrl, [0.25, 0.0])
+
+
+def test_flags_of_all_entities_and_memory_add_up() -> None:
+    def flagged(flag: int, memory: int) -> Any:
+        spec = cube()
+        spec.option.disableflags = flag
+        spec.memory = memory
+        return spec
+
+    entities = {
+        "a": EntityCfg(spec_fn=lambda: flagged(int(mujoco.mjtDisableBit.mjDSBL_GRAVITY), 1 << 20)),
+        "b": EntityCfg(spec_fn=lambda: flagged(int(mujoco.mjtDisableBit.mjDSBL_CONTACT), 2 << 20)),
+    }
+    model = Scene(SceneCfg(entities=entities)).compile()
+    assert model.opt.disableflags == mujoco.mjtDisableBit.mjDSBL_GRAVITY | mujoco.mjtDisableBit.mjDSBL_CONTACT
+    assert model.narena == 3 << 20
+    mixed = {"a": entities["a"], "b": EntityCfg(spec_fn=cube)}
+    assert Scene(SceneCfg(entities=mixed)).compile().narena > 3 << 20
+
+
+def test_fixed_base_and_mocap_start_where_they_are_told() -> None:
     half = np.sqrt(0.5)
     state = InitialStateCfg(pos=(1, 0, 2), rot=(half, 0, 0, half))
     entities = {
         "arm": EntityCfg(spec_fn=arm, init_state=state),
-        "hand": EntityCfg(spec_fn=mocap, init_state=state),
+        "hand": EntityCfg(spec_fn=hand, init_state=state),
     }
     scene = Scene(SceneCfg(entities=entities)).initialize()
     for name in entities:

@@ -7,7 +7,15 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from diorama.physics import EntityCfg, InitialStateCfg, Scene, SceneCfg, SceneEntity, TerrainEntityCfg
+from diorama.physics import (
+    ArticulationCfg,
+    EntityCfg,
+    InitialStateCfg,
+    Scene,
+    SceneCfg,
+    SceneEntity,
+    TerrainEntityCfg,
+)
 from diorama.physics.sensors import BuiltinSensor
 from diorama.physics.terrain import Terrain
 from diorama.schemas.errors import StateError
@@ -161,7 +169,8 @@ def test_joint_writes_reach_the_chosen_joints_and_environments() -> None:
 def test_a_fixed_base_can_be_moved_in_single_environments() -> None:
     scene = make()
     manipulator = scene.entities["arm"]
-    target = np.array([0.2, 0.9, 0.4, 1, 0, 0, 0])
+    half = np.sqrt(0.5)
+    target = np.array([0.2, 0.9, 0.4, half, 0, 0, half])
     target[:3] += scene.env_origins[2]
     manipulator.write_root_pose_to_sim(target, 2)
     np.testing.assert_allclose(manipulator.data.root_link_pose_w[2], target, atol=EXACT)
@@ -253,3 +262,21 @@ def test_wrong_shapes_are_refused_with_the_right_one() -> None:
         scene.entities["robot"].write_root_pose_to_sim(np.zeros((2, 6)), [0, 1])
     with pytest.raises(ValueError, match="finite and not zero"):
         scene.entities["robot"].write_root_pose_to_sim(np.zeros(7))
+
+
+def test_the_initial_velocity_is_in_world_axes() -> None:
+    turn = Rotation.from_euler("xyz", [10, 50, -30], degrees=True)
+    state = InitialStateCfg(
+        pos=(0, 0, 3), rot=tuple(np.roll(turn.as_quat(), 1)), lin_vel=(1, 2, 3), ang_vel=(0.4, 0.5, 0.6)
+    )
+    scene = Scene(SceneCfg(entities={"it": EntityCfg(spec_fn=cube, init_state=state)})).initialize()
+    data = scene.entities["it"].data
+    np.testing.assert_allclose(data.root_link_vel_w[0], [1, 2, 3, 0.4, 0.5, 0.6], atol=EXACT)
+    np.testing.assert_allclose(data.default_root_state[0, 7:], data.root_link_vel_w[0], atol=EXACT)
+
+
+def test_soft_limits_shrink_around_the_middle() -> None:
+    cfg = EntityCfg(spec_fn=walker, articulation=ArticulationCfg(soft_joint_pos_limit_factor=0.5))
+    scene = Scene(SceneCfg(entities={"it": cfg})).initialize()
+    np.testing.assert_allclose(scene.entities["it"].data.joint_pos_limits, [[-1.2, 1.2]] * 2)
+    np.testing.assert_allclose(scene.entities["it"].data.soft_joint_pos_limits, [[-0.6, 0.6]] * 2)

@@ -80,7 +80,7 @@ def test_a_resting_cube_is_carried_by_the_ground() -> None:
 
 
 def test_contacts_of_several_primaries_and_slots_in_their_order() -> None:
-    feet = ContactMatch(mode="geom", pattern=".*_foot", entity="robot")
+    feet = ContactMatch(mode="geom", pattern=".*", entity="robot", exclude=("trunk",))
     scene = make(ContactSensorCfg(name="feet", primary=feet, num_slots=2))
     sensor = scene["feet"]
     assert isinstance(sensor, ContactSensor)
@@ -145,6 +145,22 @@ def test_rays_turn_with_the_frame_as_told_and_miss_beyond_their_reach() -> None:
     np.testing.assert_allclose(found["ring_world"], [1.8, -1, -1, -1], atol=1e-9)
     np.testing.assert_allclose(found["ring_yaw"][3], 1.8, atol=1e-9)
     np.testing.assert_allclose(found["ring_base"], found["ring_yaw"], atol=1e-9)
+
+
+def test_rays_end_at_their_reach() -> None:
+    far = RayCastSensorCfg(name="far", frame=TRUNK, max_distance=2.0, pattern=GridPatternCfg(size=(0, 0)))
+    scene = make(far, num_envs=2)
+    scene.entities["robot"].write_root_pose_to_sim([0, 0, 2.5, 1, 0, 0, 0], [1])
+    scene.entities["robot"].write_root_pose_to_sim([0, 0, 1.5, 1, 0, 0, 0], [0])
+    sensor = scene["far"]
+    np.testing.assert_allclose(sensor.data.distances, [[1.5], [-1.0]], atol=1e-9)
+    np.testing.assert_allclose(sensor.data.hit_pos_w[:, 0, 2], [0.0, 0.5], atol=1e-9)
+    np.testing.assert_allclose(sensor.data.normals_w[:, 0], np.array([[0, 0, 1], [0, 0, 0.0]]), atol=1e-9)
+
+
+def test_a_cutoff_reaches_mujoco() -> None:
+    scene = make(BuiltinSensorCfg(name="low", sensor_type="framepos", obj=TRUNK, cutoff=0.25))
+    np.testing.assert_allclose(scene["robot/low"].data[:, 2], 0.25)
 
 
 def test_readings_follow_the_state_between_steps() -> None:

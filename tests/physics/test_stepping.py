@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from diorama.physics import EntityCfg, Scene, SceneCfg, TerrainEntityCfg
+from diorama.physics import EntityCfg, InitialStateCfg, Scene, SceneCfg, TerrainEntityCfg
 from diorama.tests.physics.models import gymnasium_model, mujoco_testdata, walker
 
 ENVS, STEPS = 7, 40
@@ -90,6 +90,14 @@ def test_plain_poses_are_one_substep_behind_and_current_ones_are_not() -> None:
     np.testing.assert_array_equal(plain.simulation.batch.state, current.simulation.batch.state)
 
 
+def test_written_environments_are_current_while_the_others_stay_behind() -> None:
+    scene = scene_of("ours").initialize()
+    scene.step()
+    scene.simulation.written(np.array([2]))
+    behind = scene.time - scene.pose_time
+    np.testing.assert_allclose(behind, np.where(np.arange(ENVS) == 2, 0.0, scene.timestep))
+
+
 def test_runge_kutta_leaves_no_intermediate_poses() -> None:
     scene = scene_of("ant").initialize()
     scene.step()
@@ -135,10 +143,50 @@ def test_a_diverged_environment_is_named_reset_and_counted(
     assert not list(tmp_path.iterdir()), "MuJoCo left a log file behind"
 
 
-def test_controls_that_are_not_finite_are_reported(caplog: pytest.LogCaptureFixture) -> None:
+def test_controls_that_are_not_finite_are_reported_every_time(caplog: pytest.LogCaptureFixture) -> None:
     scene = scene_of("ours").initialize()
     scene.ctrl[2, 0] = np.nan
     with caplog.at_level(logging.WARNING):
         assert not scene.step().size
-    assert caplog.messages == ["environment 2 at step 1: controls are not finite; its controls were ignored"]
+        assert not scene.step().size
+        scene.ctrl[2, 0] = 0.0
+        scene.step()
+    assert caplog.messages == [
+        f"environment 2 at step {step}: controls are not finite and were ignored" for step in (1, 2)
+    ]
     assert np.isfinite(scene.simulation.qpos).all()
+    assert not scene.reset_counts.any()
+
+
+@pytest.mark.parametrize(
+    ("memory", "resets", "reason"),
+    [
+        (6000, 1, "mj_stackAlloc: out of memory"),
+        (3000, 0, "constraints were dropped for want of memory"),
+        (1000, 0, "contacts were dropped for want of memory"),
+    ],
+)
+def test_what_mujoco_cannot_do_is_reported_for_its_environment(memory: int, resets: int, reason: str) -> None:
+    def starve(spec: Any) -> None:
+        spec.memory = memory
+
+    state = InitialStateCfg(pos=(0, 0, 5))
+    entities = {"it": EntityCfg(spec_fn=walker, init_state=state)}
+    cfg = SceneCfg(num_envs=ENVS, terrain=TerrainEntityCfg(), entities=entities, spec_fn=starve)
+    scene = Scene(cfg).initialize()
+    pose = np.array([0, 0, 0.28, 1, 0, 0, 0])
+    pose[:3] += scene.env_origins[3]
+    scene.entities["it"].write_root_pose_to_sim(pose, [3])  # into the ground: contacts need memory
+    assert scene.step().size == resets
+    assert scene.divergences[0].env == 3
+    assert scene.divergences[0].reason.startswith(reason)
+    assert scene.divergence_count == 1
+
+
+def test_many_divergences_are_all_kept_and_a_few_spelt_out(caplog: pytest.LogCaptureFixture) -> None:
+    scene = scene_of("ours").initialize()
+    scene.simulation.qvel[:] = np.inf
+    with caplog.at_level(logging.WARNING):
+        np.testing.assert_array_equal(scene.step(), np.arange(ENVS))
+    assert len(scene.divergences) == scene.divergence_count == ENVS
+    assert caplog.messages[-1] == "and 2 environments more at step 1"

@@ -10,6 +10,7 @@ from diorama.physics import (
     ROUGH_TERRAINS_CFG,
     EntityCfg,
     FlatTerrainCfg,
+    InitialStateCfg,
     RoughTerrainCfg,
     Scene,
     SceneCfg,
@@ -22,7 +23,7 @@ from diorama.physics import (
 )
 from diorama.physics.terrain import Terrain, generate
 from diorama.schemas.errors import SceneError
-from diorama.tests.physics.models import arm, cube
+from diorama.tests.physics.models import arm, cube, hand
 
 SIZE = (8.0, 6.0)
 SHAPES: list[SubTerrainCfg] = [
@@ -82,9 +83,11 @@ def test_stairs_rise_by_the_step_height() -> None:
 
 
 def test_slope_is_rise_over_run() -> None:
-    model = one_patch(SlopeTerrainCfg(slope_range=(0.0, 0.5), platform_width=1.0)).compile()
-    heights = [ground_height(model, -SIZE[0] / 2 + distance, 0.0) for distance in (0.5, 1.0, 2.0)]
-    np.testing.assert_allclose(heights, [0.25, 0.5, 1.0], atol=1e-3)
+    for inverted, sign in ((False, 1), (True, -1)):
+        shape = SlopeTerrainCfg(slope_range=(0.0, 0.5), platform_width=1.0, inverted=inverted)
+        model = one_patch(shape).compile()
+        heights = [ground_height(model, -SIZE[0] / 2 + distance, 0.0) for distance in (0.5, 1.0, 2.0)]
+        np.testing.assert_allclose(heights, np.multiply([0.25, 0.5, 1.0], sign), atol=1e-3)
 
 
 def test_curriculum_has_a_column_per_kind_and_gets_harder_by_row() -> None:
@@ -125,6 +128,7 @@ def test_levels_start_low_move_and_stay_in_the_grid() -> None:
         terrain.update_env_origins(np.arange(100), np.ones(100, bool), np.zeros(100, bool))
         assert levels.min() >= 0
         assert levels.max() <= 9
+    assert len(set(levels)) > 5, "who is past the hardest row goes anywhere, not back to it"
     np.testing.assert_array_equal(terrain.env_origins, terrain.terrain_origins[levels, terrain.terrain_types])
 
 
@@ -141,12 +145,18 @@ def test_rough_terrain_compiles_and_environments_stand_on_their_patches() -> Non
     terrain = TerrainEntityCfg(
         terrain_type="generator", terrain_generator=ROUGH_TERRAINS_CFG, max_init_terrain_level=5
     )
-    entities = {"cube": EntityCfg(spec_fn=cube), "arm": EntityCfg(spec_fn=arm)}
+    entities = {
+        "cube": EntityCfg(spec_fn=cube),
+        "arm": EntityCfg(spec_fn=arm),
+        "hand": EntityCfg(spec_fn=hand, init_state=InitialStateCfg(pos=(0, 0, 2))),
+    }
     scene = Scene(SceneCfg(num_envs=12, terrain=terrain, entities=entities)).initialize()
     at = scene.entities["cube"].data.root_link_pos_w
     np.testing.assert_allclose(at - scene.env_origins, np.tile([0, 0, 0.05], (12, 1)), atol=ENDS)
     base = scene.entities["arm"].data.root_link_pos_w
     np.testing.assert_allclose(base - scene.env_origins, np.tile([0, 0, 0.1], (12, 1)), atol=ENDS)
+    mocap = scene.entities["hand"].data.root_link_pos_w
+    np.testing.assert_allclose(mocap - scene.env_origins, np.tile([0, 0, 2], (12, 1)), atol=ENDS)
     for _ in range(50):
         assert not scene.step().size
     assert np.all(scene.entities["cube"].data.root_link_pos_w[:, 2] > scene.env_origins[:, 2] - 0.3)
