@@ -19,9 +19,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from diorama.schemas.errors import MessageError
+from diorama.transport.engine import Frame
 from diorama.transport.methods import NoAnswerError, PlaceError, RefusedError, RequestError
 from diorama.transport.security import ClientSecurity
-from diorama.transport.service_link import Frame, open_request_link
+from diorama.transport.service_link import open_request_link
 
 # From this many points on, `convert` sends them as a binary body.
 BODY_POINTS = 64
@@ -70,6 +71,7 @@ class Client:
         self.endpoint = endpoint
         self.timeout_s = timeout_s
         self.tick = -1  # of the last answer
+        self._guarded = security is not None
         self._ids = count(1)
         self._link = open_request_link(endpoint, security=security)
 
@@ -107,8 +109,9 @@ class Client:
         self.close()
 
     def _silence(self) -> NoAnswerError:
+        hint = " And is your key on its allow-list?" if self._guarded else ""
         return NoAnswerError(
-            f"no answer from {self.endpoint} within {self.timeout_s:g} s; is `diorama serve` running?"
+            f"no answer from {self.endpoint} within {self.timeout_s:g} s; is `diorama serve` running?{hint}"
         )
 
     def _read(self, frames: list[Frame], number: int) -> Answer | None:

@@ -269,7 +269,7 @@ def set_poses(call: Call, params: SetPoses) -> dict[str, Any]:
         ],
         np.intp,
     )
-    poses = np.concatenate([_local(call, rows)])
+    poses = _local(call, rows)
     body = body_poses(call, len(rows))
     if body is not None:
         poses[:, : body.shape[1]] = body
@@ -419,12 +419,12 @@ def _refuse_unpublishable(value: Any, path: str) -> None:
 
 def _local(call: Call, rows: Any) -> Floats:
     """Local poses (n, 10), copied."""
-    return np.array(call.world.table.local[np.atleast_1d(rows)])
+    return call.world.table.local.take(np.atleast_1d(rows), axis=0)
 
 
 def _pose(call: Call, rows: Any) -> Floats:
     """World poses (n, 10), copied."""
-    return np.array(call.world.table.pose[np.atleast_1d(rows)])
+    return call.world.table.pose.take(np.atleast_1d(rows), axis=0)
 
 
 def _write(call: Call, rows: Any, poses: Floats) -> None:

@@ -24,7 +24,7 @@ from diorama.ecs import World, check
 from diorama.schemas.errors import StateError
 from diorama.transport import methods
 from diorama.transport.client import Client
-from diorama.transport.commands import body_poses, set_rows
+from diorama.transport.commands import body_poses
 from diorama.transport.methods import Call, Name, RequestError
 from diorama.transport.security import ClientSecurity
 
@@ -51,7 +51,10 @@ class Owner:
 
 
 class Owners:
-    """Who owns which row of a world. Starts afresh with every world it meets; `lease` tells them apart."""
+    """Who owns which row of a world. Starts afresh with every world it meets.
+
+    `lease` is random for each: handles of a world before a reload, or of a process before this one, mean nothing now.
+    """
 
     def __init__(self) -> None:
         self.lease = 0
@@ -66,7 +69,7 @@ class Owners:
         """These owners, for this world: a reloaded one begins with none."""
         if world is not self._world:
             self._world = world
-            self.lease += 1
+            self.lease = 1 + secrets.randbelow(1 << 52)
             self.by_session, self.by_number = {}, {}
             self.owner = self.held = np.zeros(0, np.int64)
         high = world.table.high
@@ -190,17 +193,24 @@ def feed(call: Call, params: FeedPoses) -> dict[str, Any]:
         )
     owner = owners.session(params.session, params.owner, params.silence_s)
     alive = _alive(world, handles)
-    rows = world.rows(handles[alive])
-    poses = np.array(world.table.local[rows])
-    poses[:, : given.shape[1]] = given[alive]
-    good = owners.take(owner, handles[alive], rows) & check.sound(poses)
-    refused = np.nonzero(alive)[0][~good]
-    set_rows(call, [""] * int(good.sum()), rows[good], poses[good])
-    return {
-        "applied": int(good.sum()),
-        "unknown": np.nonzero(~alive)[0].tolist(),
-        "refused": refused.tolist(),
-    }
+    places = np.nonzero(alive)[0]  # in the message, of what is written in the end
+    if len(places) < len(handles):
+        handles, given = handles[alive], given[alive]
+    rows = world.rows(handles)
+    before = world.table.local.take(rows, axis=0)
+    poses = before.copy()
+    poses[:, : given.shape[1]] = given
+    good = owners.take(owner, handles, rows) & check.sound(poses)
+    refused = places[~good]
+    if len(refused):
+        rows, before, poses = rows[good], before[good], poses[good]
+    world.table.local[rows] = poses
+
+    def undo() -> None:
+        world.table.local[rows] = before
+
+    call.settle(undo)
+    return {"applied": len(rows), "unknown": np.nonzero(~alive)[0].tolist(), "refused": refused.tolist()}
 
 
 class Release(msgspec.Struct, forbid_unknown_fields=True):

@@ -25,9 +25,10 @@ from msgspec import Meta
 from diorama.ecs import World
 from diorama.schemas.errors import DioramaError, GeoError, SceneError, StateError, did_you_mean
 from diorama.transport import commands, feed, queries
+from diorama.transport.engine import Frame
 from diorama.transport.methods import METHODS, Call, Handlers, Limits, Method, RequestError
 from diorama.transport.security import ServerSecurity
-from diorama.transport.service_link import AnswerLink, Caller, Frame, open_answer_link
+from diorama.transport.service_link import AnswerLink, Caller, open_answer_link
 
 LOG = logging.getLogger("diorama.transport")
 THEMES = (queries, commands, feed)  # importing them fills the table

@@ -4,13 +4,11 @@ The service and the client speak to these two kinds of link only; `open_answer_l
 the engine by the endpoint. A message is a list of frames: JSON first, then binary bodies.
 """
 
-from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
+from diorama.schemas.errors import DioramaError
+from diorama.transport.engine import Frame, Frames, engine_of
 from diorama.transport.security import ClientSecurity, ServerSecurity
-
-Frame = bytes | memoryview
-Frames = Sequence[Frame]
 
 
 class Caller(NamedTuple):
@@ -54,6 +52,7 @@ def open_answer_link(
     endpoint: str, *, security: ServerSecurity | None, insecure: bool, max_message_bytes: int
 ) -> AnswerLink:
     """Bind an endpoint for requests."""
+    _refuse_other_engines(endpoint)
     from diorama.transport.zmq_service import ZmqAnswerLink
 
     return ZmqAnswerLink(endpoint, security=security, insecure=insecure, max_message_bytes=max_message_bytes)
@@ -61,6 +60,18 @@ def open_answer_link(
 
 def open_request_link(endpoint: str, *, security: ClientSecurity | None, queue: int = 1000) -> RequestLink:
     """Connect to an endpoint that answers."""
+    _refuse_other_engines(endpoint)
     from diorama.transport.zmq_service import ZmqRequestLink
 
     return ZmqRequestLink(endpoint, security=security, queue=queue)
+
+
+def _refuse_other_engines(endpoint: str) -> None:
+    try:
+        engine = engine_of(endpoint)
+    except ValueError as error:
+        raise DioramaError(str(error)) from None
+    if engine != "zmq":
+        raise DioramaError(
+            f"{endpoint}: the service speaks ZeroMQ only so far; expected tcp://, ipc:// or inproc://"
+        )

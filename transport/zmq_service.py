@@ -7,6 +7,7 @@ from typing import Any
 import zmq
 
 from diorama.schemas.errors import DioramaError
+from diorama.transport.engine import Frame, Frames
 from diorama.transport.security import (
     ClientSecurity,
     ServerSecurity,
@@ -14,7 +15,7 @@ from diorama.transport.security import (
     secure_client,
     secure_server,
 )
-from diorama.transport.service_link import Caller, Frame, Frames
+from diorama.transport.service_link import Caller
 
 MAX_FRAMES = 8  # more than any request of ours has; the rest of a longer one is not looked at
 ANSWER_BYTES = 1 << 30
