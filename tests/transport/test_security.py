@@ -8,9 +8,13 @@ from pathlib import Path
 import pytest
 import zmq
 
+from diorama.ecs import World
 from diorama.schemas.errors import DioramaError
+from diorama.schemas.topics import SCENE_JSON
 from diorama.transport import guard, security
+from diorama.transport.publisher import Publisher
 from diorama.transport.security import ClientSecurity, ServerSecurity
+from diorama.transport.subscriber import Subscriber
 
 WAIT_MS = 5000  # for what must come
 SILENCE_MS = 300  # for what must not
@@ -262,3 +266,26 @@ def test_wrong_key_files_are_named(tmp_path: Path) -> None:
     (tmp_path / "client.key_secret").write_text('curve\n public-key = "short"\n secret-key = "short"\n')
     with pytest.raises(DioramaError, match="40 Z85 characters"):
         security.load_client(tmp_path)
+
+
+def test_a_guarded_publisher_is_heard_by_the_holders_of_keys_only(heard: Heard) -> None:
+    pair = keys()
+    server = server_for(pair[0])
+    world = World()
+    world.spawn("secret")
+    with (
+        Publisher("tcp://127.0.0.1:*", security=server) as publisher,
+        Subscriber(publisher.endpoint, SCENE_JSON) as naked,
+        Subscriber(publisher.endpoint, SCENE_JSON, security=client_of(server)) as stranger,
+        Subscriber(publisher.endpoint, SCENE_JSON, security=client_of(server, pair)) as friend,
+    ):
+        said = sorted(heard.next() for _ in range(2))
+        assert "without CURVE keys" in said[0]
+        assert "not on the allow-list" in said[1]
+        message = None
+        while message is None:
+            publisher.poll(0.01)
+            publisher.publish(world)
+            message = friend.receive(0.05)
+        assert naked.receive(0.1) is None
+        assert stranger.receive(0.1) is None
