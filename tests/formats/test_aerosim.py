@@ -326,6 +326,11 @@ MISTAKES: list[tuple[str, Any, str]] = [
         "position: expected an object with x, y, z, got [1, 2, 3]",
     ),
     (f"{STATE}.pose.transform.orientation.w", 0, "orientation: expected a quaternion that can be normalised"),
+    (
+        f"{STATE}.pose.transform.scale.x",
+        1e308,
+        "entity 'generic_evtol_0/rotor_blade_01': its world pose is too large",
+    ),
     (f"{STATE}.world_coordinate", 1, "world_coordinate: expected an object, got 1"),
     (f"{STATE}.world_coordinate.ned.north", "a", "ned.north: expected a finite number, got 'a'"),
     (
@@ -515,6 +520,16 @@ def test_the_fast_reader_reads_what_is_usual() -> None:
     world = parse(orjson.dumps(example()))
     for value in (example(), document(world)):
         assert batch_from_bytes(orjson.dumps(value)) is not None
+
+
+def test_children_may_stand_before_their_parents() -> None:
+    value: dict[str, Any] = {"entities": {}, "components": {"actor_properties": {}, "actor_state": {}}}
+    actor(value, "entity_10", "camera", parent="entity_2")
+    actor(value, "entity_2", "plane")
+    value["components"]["actor_state"]["entity_2"]["pose"]["transform"] = transform(5.0)
+    world = parse(orjson.dumps(value))
+    assert world.get(world.find("camera"), Transform).world_position.tolist() == [5.0, 0.0, 0.0]
+    assert list(document(world)["entities"]) == ["entity_2", "entity_10"]
 
 
 def test_ids_of_actors_are_kept() -> None:
