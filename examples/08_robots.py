@@ -1,4 +1,4 @@
-"""Step 1 024 walkers with random commands on stairs and slopes, and publish 64 of them."""
+"""Step 1 024 walkers on stairs and slopes and publish 64 of them; for longer: `08_robots.py 1000`."""
 
 import sys
 
@@ -19,7 +19,7 @@ robot = EntityCfg(spec_fn=lambda: mujoco.MjSpec.from_string(WALKER))
 scene = Scene(SceneCfg(num_envs=1024, terrain=terrain, entities={"robot": robot})).initialize()
 graph = SceneGraph(scene, diorama.World(), envs=range(64))
 random = np.random.default_rng(7)
-ticks = int(sys.argv[1]) if len(sys.argv) > 1 else 500
+ticks = int(sys.argv[1]) if len(sys.argv) > 1 else 20
 with diorama.Publisher("tcp://127.0.0.1:*") as publisher:
     print(f"{len(graph.world)} entities of 64 environments at {publisher.endpoint}", flush=True)
     for index in range(ticks):
