@@ -154,11 +154,13 @@ def _reporters(args: argparse.Namespace, world: "World", publisher: "Publisher")
 
 def _reload(args: argparse.Namespace, simulation: "Simulation", path: "Path | None") -> None:
     """Go on with the file as it is now, or with another; when it is wrong, nothing changes."""
-    again = argparse.Namespace(**{**vars(args), "quiet": True})
+    again = argparse.Namespace(**{**vars(args), "quiet": True, "paused": False})
     if path is not None:
         again.file = str(path)
     world, systems = _open(again, [])
-    simulation.replace(world, systems, _reporters(again, world, simulation.publisher))
+    clock = _clock(again, world) if isinstance(world.resource("clock"), dict) and not args.rate else None
+    simulation.replace(world, systems, _reporters(again, world, simulation.publisher), clock)
+    args.file = again.file
 
 
 def _open(args: argparse.Namespace, warnings: list[Problem]) -> "tuple[World, list[System]]":

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from diorama.runtime.airsim_topics import airsim_topics
 from diorama.runtime.simulation import Simulation
 from diorama.schemas import topics
 from diorama.schemas.errors import DioramaError
@@ -28,13 +29,19 @@ def answer(
 
     Without an endpoint it is the usual one, or a free port when that is taken.
     """
-    clock = simulation.clock
+
+    def reload_and_tell(path: Path | None) -> None:
+        assert reload is not None
+        reload(path)
+        service.tick = simulation.finished  # another scene's clock begins again
+
     handlers = Handlers(
-        topics=lambda: [*topics.OURS, *topics_too],
-        reload=reload,
-        pause=clock.pause,
-        resume=clock.resume,
-        step=clock.step,
+        topics=lambda: [*topics.OURS, *topics_too, *airsim_topics(simulation.world)],
+        reload=None if reload is None else reload_and_tell,
+        pause=lambda: simulation.clock.pause(),
+        resume=lambda: simulation.clock.resume(),
+        step=lambda ticks: simulation.clock.step(ticks),
+        clock=lambda: simulation.clock,
     )
 
     def open_service(where: str) -> Service:

@@ -28,8 +28,8 @@ class Answering(Protocol):
     def link(self) -> Any:
         """What to wait on."""
 
-    def poll(self, timeout_s: float = 0.0, *, tick: int | None = None) -> object:
-        """Answer what is there, after this tick."""
+    def poll(self, timeout_s: float = 0.0, *, tick: int | None = None) -> int:
+        """Answer what is there, after this tick; returns how many were answered."""
 
 
 class Simulation:
@@ -51,16 +51,20 @@ class Simulation:
         self.reporters = tuple(reporters)
         self.service: Answering | None = None
         self.tick = Tick(0, 0, 0)
+        self.finished = -1  # the index of the last finished tick
         self._complaint = ""
 
     def run(self, on_tick: Callable[[Tick], object] | None = None) -> None:
         """Tick until the clock stops. The scene is published before the first tick: a paused start shows it too."""
-        self.clock.wait = self.serve
         self.publisher.publish(self.world, self.tick)
-        for tick in self.clock:
-            self.advance(tick)
-            if on_tick is not None:
-                on_tick(tick)
+        clock = None
+        while clock is not self.clock:  # a reload may bring another one
+            clock = self.clock
+            clock.wait = self.serve
+            for tick in clock:
+                self.advance(tick)
+                if on_tick is not None:
+                    on_tick(tick)
 
     def advance(self, tick: Tick) -> None:
         """One tick: move, resolve, publish. Numbers that cannot be resolved are logged and the rest goes on."""
@@ -71,6 +75,7 @@ class Simulation:
             if str(problem) != self._complaint:
                 self._complaint = str(problem)
                 log.error("tick %d: %s", tick.index, problem)
+        self.finished = tick.index
         self.publisher.publish(self.world, tick)
         for reporter in self.reporters:
             for topic, message in reporter(self.world, tick):
@@ -82,15 +87,24 @@ class Simulation:
         if timeout_s > 0:
             wait_any(links, timeout_s)
         self.publisher.poll()
-        if self.service is not None:
-            self.service.poll(tick=self.tick.index)
+        if self.service is not None and self.service.poll(tick=self.finished) and self.clock.is_paused:
+            self.publisher.publish(self.world, self.tick)  # no tick will come to show what was commanded
 
     def replace(
-        self, world: World, systems: Sequence[System] = (), reporters: Sequence[Reporter] | None = None
+        self,
+        world: World,
+        systems: Sequence[System] = (),
+        reporters: Sequence[Reporter] | None = None,
+        clock: Clock | None = None,
     ) -> None:
-        """Go on with another world; who follows gets it complete with the next update. Reporters stay unless given."""
+        """Go on with another world; who follows gets it complete with the next update. Reporters and clock stay unless
+        given; another clock begins at its own zero.
+        """
         self.world, self.systems = world, tuple(systems)
         self.reporters = self.reporters if reporters is None else tuple(reporters)
+        if clock is not None:
+            self.clock.stop()
+            self.clock, self.tick, self.finished = clock, Tick(0, 0, 0), -1
         self.publisher.publish(world, self.tick)
 
     def stop(self) -> None:

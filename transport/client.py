@@ -223,6 +223,26 @@ class Client:
         """All about one entity."""
         return self._dict("entity", name=name)
 
+    def list_objects(self, name: str = ".*") -> list[str]:
+        """The names of entities that a regular expression matches whole."""
+        return self._list("list_objects", name=name)
+
+    def list_actors(self, type: str = "robot") -> list[str]:  # noqa: A002
+        """The names of actors of a type, in scenes of Project AirSim."""
+        return self._list("list_actors", type=type)
+
+    def segmentation_ids(self, *, use_owner_name: bool = True) -> dict[str, int]:
+        """The segmentation id of every object that has one."""
+        return self._dict("segmentation_ids", use_owner_name=use_owner_name)
+
+    def segmentation_id(self, name: str, *, use_owner_name: bool = True) -> int:
+        """The segmentation id of an object; -1 when it has none."""
+        return int(self.request("segmentation_id", name=name, use_owner_name=use_owner_name).result)
+
+    def clock(self) -> dict[str, Any]:
+        """Simulated time, whether it is paused, its real-time factor, late ticks."""
+        return self._dict("clock")
+
     def get_resource(self, name: str) -> Any:
         """One resource of the scene."""
         return self.request("get_resource", name=name).result
@@ -298,6 +318,27 @@ class Client:
     def step(self, ticks: int = 1) -> int:
         """Run the paused clock for some ticks."""
         return self.request("step", ticks=ticks).tick
+
+    def continue_for(self, duration_ns: int) -> int:
+        """Run for a simulated time, then pause."""
+        return self.request("continue_for", duration_ns=duration_ns).tick
+
+    def continue_until(self, time_ns: int) -> int:
+        """Run until a simulated time, then pause."""
+        return self.request("continue_until", time_ns=time_ns).tick
+
+    def set_segmentation_id(
+        self,
+        name: str,
+        id: int,  # noqa: A002
+        *,
+        is_regex: bool = False,
+        use_owner_name: bool = True,
+    ) -> int:
+        """Give objects a segmentation id, by name or by a regular expression; a negative one takes it away."""
+        return self.request(
+            "set_segmentation_id", name=name, id=id, is_regex=is_regex, use_owner_name=use_owner_name
+        ).tick
 
     def _dict(self, method: str, **params: Any) -> dict[str, Any]:
         result: dict[str, Any] = self.request(method, **params).result

@@ -69,7 +69,7 @@ class Handlers:
     """What the service cannot do itself. Whoever runs the simulation hands in what it has; the rest is refused.
 
     `topics` lists what is published; `reload` takes a file inside the scenes directory, or None for the one that was
-    loaded; `step` takes a number of ticks.
+    loaded; `step` takes a number of ticks; `clock` gives the running clock.
     """
 
     topics: Callable[[], list[str]] | None = None
@@ -77,6 +77,7 @@ class Handlers:
     pause: Callable[[], None] | None = None
     resume: Callable[[], None] | None = None
     step: Callable[[int], None] | None = None
+    clock: Callable[[], Any] | None = None
 
 
 @dataclass(slots=True, kw_only=True)

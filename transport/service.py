@@ -7,7 +7,8 @@
 
 A request is JSON, `{"id": 1, "method": "where", "params": {"name": "evtol_0"}}`, with binary bodies after it where a
 method takes them; an answer is `{"id": 1, "result": ..., "tick": 17}` or `{"id": 1, "error": {"code", "message",
-"path"}}`. No message, however malformed, stops the service. The methods are in `queries`, `commands` and `feed`.
+"path"}}`. No message, however malformed, stops the service. The methods are in `queries`, `commands`, `clock_methods`,
+`airsim_methods` and `feed`.
 """
 
 import logging
@@ -24,14 +25,14 @@ from msgspec import Meta
 
 from diorama.ecs import World
 from diorama.schemas.errors import DioramaError, GeoError, SceneError, StateError, did_you_mean
-from diorama.transport import commands, feed, queries
+from diorama.transport import airsim_methods, clock_methods, commands, feed, queries
 from diorama.transport.engine import Frame
 from diorama.transport.methods import METHODS, Call, Handlers, Limits, Method, RequestError
 from diorama.transport.security import ServerSecurity
 from diorama.transport.service_link import AnswerLink, Caller, open_answer_link
 
 LOG = logging.getLogger("diorama.transport")
-THEMES = (queries, commands, feed)  # importing them fills the table
+THEMES = (queries, commands, clock_methods, airsim_methods, feed)  # importing them fills the table
 AT = re.compile(r" - at `\$(.*)`$")
 
 
