@@ -44,13 +44,18 @@ def canonical_line(record: Record) -> bytes:
         for place in range(start + 1, min(start + field.count, len(record.positional)) + 1):
             words[place] = _spelled(kind, field.name, words[place])
     first = len(record.positional) + 1
-    keyed = [word.partition(b"=") for word in words[first:]]
-    keyed.sort(key=lambda word: kind.keys[word[0]].order if word[0] in kind.keys else len(kind.keys))
-    tail = [
-        key + sign + (_spelled(kind, kind.keys[key].name, value) if key in kind.keys else value)
-        for key, sign, value in keyed
-    ]
+    tail = sorted(words[first:], key=lambda word: _key_order(kind, word))
+    for place, word in enumerate(tail):
+        if _key_order(kind, word) < len(kind.keys):
+            key, _, value = word.partition(b"=")
+            tail[place] = key + b"=" + _spelled(kind, kind.keys[key].name, value)
     return b" ".join(words[:first] + tail)
+
+
+def _key_order(kind: Kind, word: bytes) -> int:
+    """The saver's place of a word after the positional ones; words that no reader looks at come last."""
+    key, sign, _ = word.partition(b"=")
+    return kind.keys[key].order if sign and key in kind.keys else len(kind.keys)
 
 
 def _spelled(kind: Kind, name: str, word: bytes) -> bytes:

@@ -2,7 +2,9 @@
 
 from dataclasses import dataclass
 
-from diorama.ecs import component
+import msgspec
+
+from diorama.ecs import Entity, World, component
 
 
 @component("rscene_record")
@@ -27,6 +29,18 @@ class RsceneRecord:
     def to_bytes(self) -> bytes:
         """The line of the record."""
         return self.text.encode(self.encoding)
+
+
+def came_from(world: World, entity: Entity) -> RsceneRecord | None:
+    """The record of an entity; also when the world was read before this module was, and so kept it as JSON."""
+    typed = world.try_get(entity, RsceneRecord)
+    if typed is not None:
+        return typed
+    raw = world.groups(entity).get("rscene_record")
+    try:
+        return None if raw is None else msgspec.convert(raw, RsceneRecord)
+    except msgspec.ValidationError:
+        return None
 
 
 @component("appearance")

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from diorama.ecs import Entity, World
 from diorama.formats.rscene.axes import ned_from_nwu
-from diorama.formats.rscene.components import RsceneRecord
+from diorama.formats.rscene.components import came_from
 from diorama.formats.rscene.document import Record
 from diorama.schemas.errors import SceneError
 
@@ -46,7 +46,10 @@ class Instances:
 
 def record_of(world: World, entity: Entity) -> Record:
     """The typed view of the record an entity came from; changing it does not change the world."""
-    return Record(world.get(entity, RsceneRecord).to_bytes())
+    came = came_from(world, entity)
+    if came is None or not came.text:
+        raise SceneError(f"entity {world.name(entity)!r}: expected one that came from a record of its own")
+    return Record(came.to_bytes())
 
 
 def particles(world: World, entity: Entity) -> Particles:
@@ -91,7 +94,7 @@ def instances(world: World, entity: Entity) -> Instances:
 
 
 def _record(world: World, entity: Entity, tag: str) -> Record:
-    came = world.try_get(entity, RsceneRecord)
+    came = came_from(world, entity)
     record = Record(came.to_bytes()) if came is not None and came.text else None
     if record is None or record.tag != tag:
         raise SceneError(f"entity {world.name(entity)!r}: expected a {tag}")

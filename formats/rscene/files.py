@@ -13,8 +13,9 @@ from diorama.formats.rscene.build import world_from_document
 from diorama.formats.rscene.document import Document, parse
 from diorama.formats.rscene.foreign import foreign_problem
 from diorama.formats.rscene.lint import lint
+from diorama.formats.rscene.moved import remember
 from diorama.formats.rscene.project import PROJECT_FILE, parse_project
-from diorama.formats.rscene.save import document_from_world, remember
+from diorama.formats.rscene.save import document_from_world
 from diorama.formats.rscene.validate import validate
 from diorama.schemas.errors import Problem, SceneError
 

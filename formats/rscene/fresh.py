@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from diorama.ecs import Entity, Sensor, World
 from diorama.formats.rscene import tokens
-from diorama.formats.rscene.components import RsceneRecord
+from diorama.formats.rscene.components import came_from
 from diorama.formats.rscene.derive import IDENTITY
 from diorama.formats.rscene.document import Document, Record
 from diorama.formats.rscene.references import id_of, path_of
@@ -34,7 +34,38 @@ _TEMPLATES = {
 }
 
 
-def fresh_record(world: World, entity: Entity, record_of: Mapping[Entity, Record]) -> Record:
+class Records:
+    """Whose record is whose, and which paths are taken."""
+
+    def __init__(self, of: dict[Entity, Record]) -> None:
+        self.of = of
+        self._owner = {path_of(record): entity for entity, record in of.items() if _has_path(record)}
+
+    def add(self, entity: Entity, record: Record) -> None:
+        """Note a new record."""
+        self.of[entity] = record
+        self._owner.setdefault(path_of(record), entity)
+
+    def move(self, entity: Entity, before: str, after: str) -> None:
+        """Note that a record has another path."""
+        if self._owner.get(before) == entity:
+            del self._owner[before]
+        self._owner[after] = entity
+
+    def free(self, path: str, entity: Entity) -> str:
+        """The path, or the path with the first number after it that nobody else has."""
+        free, count = path, 2
+        while self._owner.get(free, entity) != entity:
+            free = f"{path}#{count}"
+            count += 1
+        return free
+
+
+def _has_path(record: Record) -> bool:
+    return record.kind is not None and record.kind.role == "node"
+
+
+def fresh_record(world: World, entity: Entity, records: Records) -> Record:
     """A record for an entity: a sensor, a mesh, a folder, or an unseen box that only carries a pose."""
     sensor = world.try_get(entity, Sensor)
     if sensor is not None:
@@ -42,41 +73,45 @@ def fresh_record(world: World, entity: Entity, record_of: Mapping[Entity, Record
     elif world.asset(entity):
         shape = "mesh"
     else:
-        shape = "group" if _is_folder(world, entity, record_of) else "empty"
-    path = tokens.word_from_text(_free_path(world, entity, record_of))
+        shape = "group" if _is_folder(world, entity, records) else "empty"
+    path = tokens.word_from_text(_free_path(world, entity, records))
     return Record(_TEMPLATES[shape] % (path, tokens.word_from_text(world.key(entity))))
 
 
-def store_path(
-    world: World, entity: Entity, record: Record, record_of: Mapping[Entity, Record], document: Document
-) -> None:
-    """Give a node the path of its entity's name, and all that means it by path as well."""
+def store_path(world: World, entity: Entity, record: Record, records: Records) -> tuple[str, str] | None:
+    """Give a node the path of its entity's name; the path it had and the one it has, when they differ."""
     if record.kind is None or record.kind.role != "node":
-        return
-    before, after = path_of(record), _free_path(world, entity, record_of)
-    if before == after or id_of(record) == "":
-        return
+        return None
+    before, after = path_of(record), _free_path(world, entity, records)
+    if before == after:
+        return None
     if "id" not in record:  # the id that goes with the old path must stay
         record["id"] = id_of(record)
     record["path"] = after
-    for other in document.records:
+    records.move(entity, before, after)
+    return before, after
+
+
+def repoint(document: Document, renamed: Mapping[str, str]) -> None:
+    """Let everything that means a node by its old path mean it by its new one."""
+    for record in document.records if renamed else ():
         for name in POINTERS:
-            if name in other and other.get(name) == before:
-                other[name] = after
+            if after := renamed.get(record.get_written(name) or ""):
+                record[name] = after
 
 
-def store_parent(world: World, entity: Entity, record: Record, record_of: Mapping[Entity, Record]) -> None:
+def store_parent(world: World, entity: Entity, record: Record, records: Records) -> None:
     """Point a record to the parent of its entity, as far as the format can."""
     kind = record.kind
     assert kind is not None
     parent = world.parent(entity)
-    above = None if parent is None else record_of.get(parent)
+    above = None if parent is None else records.of.get(parent)
     if kind.role == "part":
         if above is not None and above.tag == kind.owner:
             record[next(iter(kind.layouts[kind.longest]))] = path_of(above)
         return
     if record.tag == "sensor":
-        body, link = _body(world, parent, record_of)
+        body, link = _body(world, parent, records)
         record["parentObject"] = body
         if link or "parentLink" in record:
             record["parentLink"] = link
@@ -87,46 +122,41 @@ def store_parent(world: World, entity: Entity, record: Record, record_of: Mappin
         record[name] = id_of(above) if above is not None else ""
 
 
-def _body(world: World, parent: Entity | None, record_of: Mapping[Entity, Record]) -> tuple[str, str]:
+def _body(world: World, parent: Entity | None, records: Records) -> tuple[str, str]:
     """The id of the body and the link that a sensor below `parent` is attached to."""
     if parent is None:
         return "", ""
-    above = record_of.get(parent)
+    above = records.of.get(parent)
     if above is not None:
         return ("", "") if above.tag == "group" else (id_of(above), "")
     owner = world.parent(parent)
-    came = world.try_get(parent, RsceneRecord)
-    if came is None or owner is None or owner not in record_of or record_of[owner].tag == "group":
+    came = came_from(world, parent)
+    if came is None or owner is None or owner not in records.of or records.of[owner].tag == "group":
         return "", ""
-    return id_of(record_of[owner]), world.key(parent).removeprefix(f"{world.key(owner)}/")
+    return id_of(records.of[owner]), world.key(parent).removeprefix(f"{world.key(owner)}/")
 
 
-def _is_folder(world: World, entity: Entity, record_of: Mapping[Entity, Record]) -> bool:
+def _is_folder(world: World, entity: Entity, records: Records) -> bool:
     """Whether an entity and all above it have no pose of their own."""
     if world.table.local[world.row(entity)].tolist() != IDENTITY:
         return False
     parent = world.parent(entity)
     if parent is None:
         return True
-    above = record_of.get(parent)
-    return above.tag == "group" if above is not None else _is_folder(world, parent, record_of)
+    above = records.of.get(parent)
+    return above.tag == "group" if above is not None else _is_folder(world, parent, records)
 
 
-def _free_path(world: World, entity: Entity, record_of: Mapping[Entity, Record]) -> str:
+def _free_path(world: World, entity: Entity, records: Records) -> str:
     name = world.name(entity)
     if name.startswith("/"):
         path = name
     else:
         parent = world.parent(entity)
-        above = record_of.get(parent) if parent is not None else None
+        above = records.of.get(parent) if parent is not None else None
         if above is not None:
             folder = path_of(above)
         else:
             folder = world.name(parent) if parent is not None and world.name(parent)[:1] == "/" else "/World"
         path = f"{folder}/{name.rpartition('/')[2] or 'node'}"
-    taken = {path_of(record) for other, record in record_of.items() if other != entity}
-    free, count = path, 2
-    while free in taken:
-        free = f"{path}#{count}"
-        count += 1
-    return free
+    return records.free(path, entity)

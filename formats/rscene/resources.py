@@ -50,7 +50,7 @@ def store_resources(document: Document, wanted: dict[str, Any]) -> None:
         for item in items[len(records) :]:
             record = blank_record(kind)
             _store(record, item)
-            insert_in_order(document, record)
+            insert_in_order(document, [record])
 
 
 def resource_name(kind: Kind) -> str:
@@ -68,15 +68,24 @@ def blank_record(kind: Kind) -> Record:
     return Record(b" ".join(words))
 
 
-def insert_in_order(document: Document, record: Record) -> None:
-    """Put a new record where the saver would: after the last of its kind or of those that come before it."""
-    kind = record.kind
-    assert kind is not None
-    place = 0
+def insert_in_order(document: Document, records: list[Record]) -> None:
+    """Put new records where the saver would: after the last of their kind or of those that come before it."""
+    last: dict[int, int] = {}
     for index, line in enumerate(document.lines, 1):
-        if isinstance(line, Record) and line.kind is not None and line.kind.order <= kind.order:
-            place = index
-    document.lines.insert(place, record)
+        if isinstance(line, Record) and line.kind is not None:
+            last[line.kind.order] = index
+    places: dict[int, list[Record]] = {}
+    for record in sorted(records, key=_order):
+        place = max((index for order, index in last.items() if order <= _order(record)), default=0)
+        places.setdefault(place, []).append(record)
+    merged: list[bytes | Record] = list(places.get(0, []))
+    for index, line in enumerate(document.lines, 1):
+        merged += [line, *places.get(index, [])]
+    document.lines[:] = merged
+
+
+def _order(record: Record) -> int:
+    return record.kind.order if record.kind is not None else -1
 
 
 def _is_resource(kind: Kind) -> bool:

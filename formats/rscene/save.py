@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import numpy as np
 from msgspec import UNSET
@@ -11,7 +10,8 @@ from diorama.ecs import Entity, World
 from diorama.ecs.components import GROUPS, component_from_json, group_of, json_from_component
 from diorama.formats.rscene import derive
 from diorama.formats.rscene.build import SKELETON, line_from_json
-from diorama.formats.rscene.components import RsceneRecord
+from diorama.formats.rscene.components import RsceneRecord, came_from
+from diorama.formats.rscene.derive import bits
 from diorama.formats.rscene.document import Document, Record
 from diorama.formats.rscene.extras import (
     NO_SCENE_NOTES,
@@ -23,7 +23,8 @@ from diorama.formats.rscene.extras import (
     scene_extras,
     store_node_extras,
 )
-from diorama.formats.rscene.fresh import fresh_record, store_parent, store_path
+from diorama.formats.rscene.fresh import Records, fresh_record, repoint, store_parent, store_path
+from diorama.formats.rscene.moved import document_of_moved
 from diorama.formats.rscene.nodes import Node, effective, nodes_of, overrides_of
 from diorama.formats.rscene.references import Index, points_nowhere
 from diorama.formats.rscene.resources import insert_in_order, resources_of, store_resources
@@ -34,9 +35,8 @@ RECORD_GROUP = group_of(RsceneRecord)
 
 def document_from_world(world: World) -> Document:
     """The document of a world: untouched records are the bytes they were."""
-    remembered = _remembered.get(world)
-    if remembered is not None and remembered.still_true(world):
-        return remembered.document
+    if (moved := document_of_moved(world)) is not None:
+        return moved
     problems = [
         Problem(f"entity {world.name(entity)!r}: expected a finite pose to write")
         for entity in world.entities.tolist()
@@ -57,32 +57,6 @@ def document_from_world(world: World) -> Document:
     return document
 
 
-def remember(world: World, document: Document) -> None:
-    """Note that a world and a document say the same, so that saving an untouched world costs nothing."""
-    _remembered[world] = _Remembered(world, document)
-
-
-class _Remembered:
-    """A document and the state of the world it stands for."""
-
-    def __init__(self, world: World, document: Document) -> None:
-        self.document = document
-        self.epoch = world.epoch
-        self.local = world.table.local[: world.table.high].copy()
-
-    def still_true(self, world: World) -> bool:
-        """Whether nothing was made, set or moved since."""
-        local = world.table.local[: world.table.high]
-        return (
-            world.epoch == self.epoch
-            and not world.velocities.present[: world.table.high].any()
-            and local.tobytes() == self.local.tobytes()
-        )
-
-
-_remembered: WeakKeyDictionary[World, _Remembered] = WeakKeyDictionary()
-
-
 def _assemble(world: World) -> tuple[Document, dict[int, Entity], set[int]]:
     """The lines as they were read, without those of entities that are gone; whose each record is; which are astray."""
     skeleton = world.resource(SKELETON)
@@ -93,7 +67,7 @@ def _assemble(world: World) -> tuple[Document, dict[int, Entity], set[int]]:
     for item in items if isinstance(items, list) else ["raisim_engine_scene 2", ""]:
         if isinstance(item, dict) and "entity" in item:
             entity = world.find_key(item["entity"])
-            came = world.try_get(entity, RsceneRecord) if entity is not None else None
+            came = came_from(world, entity) if entity is not None else None
             if entity is not None and came is not None and came.text:
                 record = Record(came.to_bytes())
                 owner[id(record)] = entity
@@ -114,7 +88,8 @@ def _store_all(world: World, document: Document, owner: dict[int, Entity]) -> No
     nodes = nodes_of(document)
     keys = [node.key for node in nodes]
     overrides = overrides_of(document)
-    record_of = {owner[id(record)]: record for record in document.records if id(record) in owner}
+    records = Records({owner[id(record)]: record for record in document.records if id(record) in owner})
+    renamed: dict[str, str] = {}
     for node in nodes:
         entity = owner.get(id(node.record))
         if entity is None or node.record is None:
@@ -126,17 +101,18 @@ def _store_all(world: World, document: Document, owner: dict[int, Entity]) -> No
         if seen is not record:
             _store_overridden(record, before, seen, overrides[str(before.get("path"))])
         if world.name(entity) != node.name:
-            store_path(world, entity, record, record_of, document)
+            renamed.update([changed] if (changed := store_path(world, entity, record, records)) else [])
         parent = world.parent(entity)
         if (None if parent is None else world.key(parent)) != (
             keys[node.parent] if node.parent >= 0 else None
         ):
-            store_parent(world, entity, record, record_of)
+            store_parent(world, entity, record, records)
+    repoint(document, renamed)
 
 
 def _store_fields(world: World, entity: Entity, node: Node, record: Record) -> None:
     pose = world.table.local[world.row(entity)].tolist()
-    if _bits(pose) != _bits(node.pose):
+    if bits(pose) != bits(node.pose):
         derive.store_pose(record, pose, node.pose)
     if world.key(entity) != node.key and record.kind is not None and "id" in record.kind.fields:
         record["id"] = world.key(entity)
@@ -167,10 +143,15 @@ def _store_overridden(record: Record, before: Record, after: Record, overrides: 
 def _drop_orphans(document: Document, astray: set[int]) -> None:
     """Leave out parts whose owner is gone; their entities get records of their own."""
     index = Index(document.records)
-    for record in document.records:
-        is_part = record.kind is not None and record.kind.role == "part"
-        if is_part and id(record) not in astray and points_nowhere(record, index):
-            document.lines.remove(record)
+    document.lines[:] = [
+        line
+        for line in document.lines
+        if not isinstance(line, Record)
+        or line.kind is None
+        or line.kind.role != "part"
+        or id(line) in astray
+        or not points_nowhere(line, index)
+    ]
 
 
 def _blank_dangling(document: Document, owner: dict[int, Entity], astray: set[int]) -> None:
@@ -190,23 +171,23 @@ def _add_missing(world: World, document: Document, owner: dict[int, Entity]) -> 
     parents = {
         node.key: keys[node.parent] if node.parent >= 0 else None for node in nodes if node.record is None
     }
-    record_of = {owner[id(record)]: record for record in document.records if id(record) in owner}
-    added = False
+    records = Records({owner[id(record)]: record for record in document.records if id(record) in owner})
+    added: list[Record] = []
     for entity in world.entities.tolist():
         parent = world.parent(entity)
         key = world.key(entity)
         if key in there and parents.get(key, UNSET) in (UNSET, None if parent is None else world.key(parent)):
             continue
-        came = world.try_get(entity, RsceneRecord)
+        came = came_from(world, entity)
         kept = Record(came.to_bytes()) if came is not None and came.text.strip() else None
         usable = kept is not None and kept.kind is not None and kept.kind.role == "node"
-        record = kept if kept is not None and usable else fresh_record(world, entity, record_of)
+        record = kept if kept is not None and usable else fresh_record(world, entity, records)
         owner[id(record)] = entity
-        record_of[entity] = record
-        insert_in_order(document, record)
-        store_parent(world, entity, record, record_of)
-        added = True
-    return added
+        records.add(entity, record)
+        store_parent(world, entity, record, records)
+        added.append(record)
+    insert_in_order(document, added)
+    return bool(added)
 
 
 def _note_records(world: World, document: Document, owner: dict[int, Entity]) -> None:
@@ -282,7 +263,7 @@ def _notes(world: World, entity: Entity, node: Node, parent: Any) -> NodeExtras:
         velocity = ((row[0], row[1], row[2]), (row[3], row[4], row[5]))
 
     def part(start: int, stop: int) -> Any:
-        same = _bits(pose[start:stop]) == _bits(said[start:stop])
+        same = bits(pose[start:stop]) == bits(said[start:stop])
         return UNSET if same else tuple(pose[start:stop])
 
     return NodeExtras(
@@ -307,7 +288,3 @@ def _groups_of(node: Node) -> Iterator[tuple[str, Any]]:
     for group, value in noted.items():
         if value is not None:
             yield group, json_from_component(component_from_json(group, value)) if group in GROUPS else value
-
-
-def _bits(values: list[float]) -> bytes:
-    return np.array(values, dtype=np.float64).tobytes()

@@ -7,7 +7,8 @@ from numpy.typing import NDArray
 
 from diorama.ecs import Entity, World
 from diorama.formats.files import read_file
-from diorama.formats.rscene.components import RsceneRecord
+from diorama.formats.rscene.components import came_from
+from diorama.formats.rscene.dense import record_of
 from diorama.formats.rscene.document import Record
 from diorama.formats.rscene.png import decode_png
 from diorama.formats.rscene.references import id_of, path_of
@@ -24,8 +25,9 @@ def terrain_heights(world: World, entity: Entity, *, folder: str | Path = ".") -
     Rows go west, columns go north, as the file counts them. `folder` is where images are looked for.
     """
     regions = {}
-    for other, came in world.query(RsceneRecord):
-        if came.text.startswith("terrain_region"):
+    for other in world.entities.tolist():
+        came = came_from(world, other)
+        if came is not None and came.text.startswith("terrain_region"):
             regions[other] = Record(came.to_bytes())
     record = regions.get(entity)
     if record is None:
@@ -45,7 +47,7 @@ def terrain_heights(world: World, entity: Entity, *, folder: str | Path = ".") -
 def terrain_points(world: World, entity: Entity, *, folder: str | Path = ".") -> Floats:
     """The samples of a region as points in its own axes (north, east, down; metres), shape (ny, nx, 3)."""
     heights = terrain_heights(world, entity, folder=folder)
-    record = Record(world.get(entity, RsceneRecord).to_bytes())
+    record = record_of(world, entity)
     rows, columns = heights.shape
     north = np.linspace(-0.5, 0.5, columns) * record.get("xSize")
     west = np.linspace(-0.5, 0.5, rows) * record.get("ySize")

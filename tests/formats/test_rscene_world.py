@@ -1,6 +1,8 @@
 """`.rscene` to the world and back: the tree, the poses, the edits, and nothing else changed."""
 
 import io
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +27,7 @@ from diorama.ecs import (
 from diorama.formats import rscene
 from diorama.formats.rscene import Appearance, RsceneRecord, parse
 from diorama.geo import Origin
+from diorama.runtime.load import load
 from diorama.schemas.errors import Problem, SceneError
 from diorama.tests.ecs.strategies import forests
 
@@ -194,6 +197,22 @@ def test_turning_one_thing_changes_the_words_of_its_rotation(workshop: World, na
     changed = changed_words(WORKSHOP, saved)
     assert {new for _, new in changed} <= {b"0.5", b"0.1", b"-0.7"}
     assert same_scene(workshop, rscene.read(saved)) == ""
+
+
+@settings(max_examples=30)
+@given(st.data())
+def test_the_quick_way_to_save_what_moved_is_the_careful_way(data: st.DataObject) -> None:
+    scene = b"\n".join(line for line in WORKSHOP.split(b"\n") if not line.startswith(b"prefab_override"))
+    world = rscene.read(scene)
+    movable = [entity for entity in world.entities.tolist() if world.get(entity, RsceneRecord).text]
+    for entity in data.draw(st.lists(st.sampled_from(movable), max_size=4)):
+        transform = world.get(entity, Transform)
+        transform.position[:] = data.draw(st.tuples(*[st.floats(-1e6, 1e6)] * 3))
+        if data.draw(st.booleans()):
+            transform.orientation[:] = (0.5, 0.5, -0.5, 0.5)
+    saved = rscene.write(world)
+    assert rscene.write(forget(world)) == saved
+    assert same_scene(world, rscene.read(saved)) == ""
 
 
 def test_what_has_no_pose_in_the_format_keeps_it_beside(workshop: World) -> None:
@@ -455,6 +474,56 @@ def edit(data: st.DataObject, world: World) -> None:
         world.set_asset(entity, "meshes/other.glb")
     elif action == "hide":
         world.set(entity, Appearance("paint", "rubber", False))
+
+
+MINIMAL = b"""raisim_engine_scene 1
+time_step 0.0025
+gravity 0 0 -9.81
+solver 80 1e-07 0.2 accurate defaultFriction=0.8 defaultRestitution=0
+snapping true true false false false false false false 0.1 15 0.1 0 surfaceNormal=0,0,1
+asset_root .
+scene_graph inheritedTransforms=true keepWorldTransformOnReparent=true dragReparenting=true transformSpace=global
+editor_ux multiSelect=true copyPaste=true duplicate=true selectionFilterKinds=
+render_bake probeCaptureOnSave=false lightmapResolution=1024 probeCubemapSize=256 outputDirectory=bakes
+environment 0.08 0.10 0.13 0.24 0.25 0.29 0 true true 10 - backgroundMode=rayrai_sky pbrEnvironmentIntensity=1
+weather true preset=clear quality=balanced timeOfDay=12
+rayrai_render preset=balanced custom=false colorMode=unreal_preview
+material mat_box 0.7 0.3 0.2 1 0 0.6 0 0 0 0 false - - - - - - id=mat_box
+group /World id=folder_world parentId=- visible=true locked=false expanded=true
+group /World/Props id=folder_props parentId=folder_world visible=true locked=false expanded=true
+light /World/MainLight -0.3 0.4 -1.0 3.5 id=light_main type=directional position=0,0,5 shadows=true
+camera /World/Cam 3 -5 2 0.92 0 0 0.39 52 0.05 100 1280 720 rgb true id=camera_main
+object /World/Ground ground 0 0 0 1 0 0 0 20 20 1 1 0 0 default mat_box false true true - static true 1 \
+18446744073709551615 id=object_ground parentGroupId=folder_world
+object /World/Props/CrateA box 0 0 0.5 1 0 0 0 1 1 1 0.5 1 1.0 default mat_box false true false - dynamic true 1 \
+18446744073709551615 id=object_cratea parentGroupId=folder_props
+""".replace(b"\\\n", b"")
+
+
+def test_the_smallest_whole_scene() -> None:
+    world = rscene.read(MINIMAL)
+    assert len(world) == 6
+    assert rscene.write(forget(world)) == MINIMAL
+    world.get(world.find("/World/Props/CrateA"), Transform).position[2] -= 1
+    assert changed_words(MINIMAL, rscene.write(world)) == [(b"0.5", b"1.5")]
+
+
+@pytest.mark.parametrize("name", ["houston.scene.json", "houston.sim_config.json"])
+def test_scenes_of_other_formats_come_back(name: str) -> None:
+    world = load(SCENES / name)
+    saved = rscene.write(world)
+    assert same_scene(world, rscene.read(saved)) == ""
+
+
+def test_a_scene_document_carries_the_records_along(tmp_path: Path) -> None:
+    # In processes of their own: the second never reads `.rscene`, it only finds its records in the document.
+    for source, target in (
+        (SCENES / "workshop.rscene", "w.scene.json"),
+        (tmp_path / "w.scene.json", "w.rscene"),
+    ):
+        call = [sys.executable, "-m", "diorama.cli", "convert", str(source), str(tmp_path / target)]
+        subprocess.run(call, check=True, capture_output=True)
+    assert (tmp_path / "w.rscene").read_bytes() == WORKSHOP
 
 
 def test_streams_strings_and_files(tmp_path: Path) -> None:
