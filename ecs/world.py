@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from diorama.ecs import check
 from diorama.ecs.components import (
     GROUPS,
+    Effector,
     Groups,
     Transform,
     Velocity,
@@ -145,6 +146,7 @@ class World:
             self._hang(self.forest.children(row), int(self.table.parent[row]), keep="world")
         elif children != "despawn":
             raise ValueError(f"children: expected 'despawn' or 'grandparent', got {children!r}")
+        self._touch_owner(row)
         self.epoch += 1
         for gone in reversed(self.forest.cut(row)):
             buried = self.entity_at(gone)
@@ -279,6 +281,8 @@ class World:
         if cls is Velocity:
             self.table.velocities.present[self.row(entity)] = False
         else:
+            if cls is Effector:
+                self._touch_owner(self.row(entity))
             self._store.remove(entity, cls)
         self.touch(entity)
 
@@ -410,6 +414,12 @@ class World:
             self._store.add(entity, cold)
             self.touch(entity)
 
+    def _touch_owner(self, row: int) -> None:
+        """An effector stands in its parent's list: when it goes, the parent has changed."""
+        parent = int(self.table.parent[row])
+        if parent >= 0 and self._store.try_get(self.entity_at(row), Effector) is not None:
+            self.touch(self.entity_at(parent))
+
     def _hang(self, rows: list[int], parent_row: int, keep: Literal["local", "world"]) -> None:
         """Hang siblings somewhere else."""
         if keep == "world":
@@ -417,6 +427,7 @@ class World:
         elif keep != "local":
             raise ValueError(f"keep: expected 'local' or 'world', got {keep!r}")
         for row in rows:
+            self._touch_owner(row)
             self.forest.move(row, parent_row)
             self.touch(self.entity_at(row))
             self.table.seen[row] = UNSEEN

@@ -26,22 +26,24 @@ class Mount:
 def document(world: World, entities: Iterable[int] | None = None) -> dict[str, Any]:
     """The scene document of a world, as of the last `propagate`; with `entities`, of those alone.
 
-    What is there is whole: an effector that is asked for brings its owner's complete list. A document of chosen
-    entities has no `resources`. Positions on Earth are given when the world has an origin.
+    What is there is whole: an effector that is asked for brings its owner. A document of chosen entities has no
+    `resources`, and its cost follows what is chosen. Positions on Earth are given when the world has an origin.
     """
-    mounts = mounts_of(world)
-    ordered: list[int] = world.entities.tolist()
     if entities is None:
-        actors = [entity for entity in ordered if entity not in mounts]
+        carriers: list[int] = world.entities.tolist()
+        mounts = mounts_of(world)
         owners = {mount.owner for mount in mounts.values()}
-        carriers = ordered
     else:
         chosen = {int(entity) for entity in entities}
         world.rows(list(chosen))  # refuses the dead
-        actors = [entity for entity in ordered if entity in chosen and entity not in mounts]
-        owners = {mounts[entity].owner for entity in chosen if entity in mounts}
-        owners |= chosen & {mount.owner for mount in mounts.values()}
-        carriers = [entity for entity in ordered if entity in chosen]
+        owners = {owner_of(world, entity) for entity in chosen}
+        mounts = {}
+        for owner in owners:
+            mounts |= mounts_below(world, owner)
+        owners |= {mount.owner for mount in mounts.values()}
+        carriers = _parents_first(world, chosen | owners)
+        owners = {mount.owner for mount in mounts.values()}
+    actors = [entity for entity in carriers if entity not in mounts]
     listed: dict[str, list[str]] = {}
     components: dict[str, dict[str, Any]] = {}
 
@@ -86,19 +88,50 @@ def mounts_of(world: World) -> dict[int, Mount]:
     with the group `effector` instead.
     """
     mounts: dict[int, Mount] = {}
-    taken: set[tuple[int, str]] = set()
-    effectors: dict[int, Effector] = dict(world.query(Effector))
-    for entity in world.entities[np.isin(world.entities, list(effectors))].tolist() if effectors else ():
+    for owner in dict.fromkeys(owner_of(world, entity) for entity, _ in world.query(Effector)):
+        mounts |= mounts_below(world, owner)
+    return mounts
+
+
+def owner_of(world: World, entity: int) -> int:
+    """The first above an entity, or itself, that is no effector; an effector without a parent owns itself."""
+    while world.has(entity, Effector):
         parent = world.parent(entity)
         if parent is None:
-            continue
-        above = mounts.get(parent)
-        owner = parent if above is None else above.owner
-        name = effectors[entity].id
-        if name and (owner, name) not in taken:
-            taken.add((owner, name))
-            mounts[entity] = Mount(owner, "" if above is None else effectors[parent].id)
+            break
+        entity = parent
+    return entity
+
+
+def mounts_below(world: World, owner: int) -> dict[int, Mount]:
+    """The effectors in an owner's list, parents first; one without an id of its own owns those below it."""
+    mounts: dict[int, Mount] = {}
+    taken: set[str] = set()
+    level = [(owner, "")]
+    while level:
+        below = [(child, above) for entity, above in level for child in world.children(entity)]
+        level = []
+        for child, above in sorted(below):
+            effector = world.try_get(child, Effector)
+            if effector is None:
+                continue
+            if not effector.id or effector.id in taken:
+                mounts |= mounts_below(world, child)
+            else:
+                taken.add(effector.id)
+                mounts[child] = Mount(owner, above)
+                level.append((child, effector.id))
     return mounts
+
+
+def _parents_first(world: World, entities: set[int]) -> list[int]:
+    def depth(entity: int) -> int:
+        steps, above = 0, world.parent(entity)
+        while above is not None:
+            steps, above = steps + 1, world.parent(above)
+        return steps
+
+    return sorted(entities, key=lambda entity: (depth(entity), world.row(entity)))
 
 
 def _properties(world: World, entity: int) -> dict[str, Any]:

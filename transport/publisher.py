@@ -19,6 +19,7 @@ from diorama.transport.codec import Block, Header, Since
 from diorama.transport.connect import open_publish_link
 from diorama.transport.engine import Frame
 from diorama.transport.scene_json import changes_document, complete_document
+from diorama.transport.scene_text import SceneText
 from diorama.transport.security import ServerSecurity
 from diorama.transport.views import Views
 
@@ -87,6 +88,7 @@ class Publisher:
         self._last_beat = -np.inf
         self._buffers = _Buffers()
         self._views = Views()
+        self._text = SceneText()
 
     @property
     def endpoint(self) -> str:
@@ -166,12 +168,16 @@ class Publisher:
                 self._send(topic, kind, self._column_frames(world, block, complete))
         if self.listens(topics.SCENE_JSON):
             self._send(
-                topics.SCENE_JSON, codec.COMPLETE, [complete_document(world, self._header(codec.COMPLETE))]
+                topics.SCENE_JSON,
+                codec.COMPLETE,
+                [complete_document(self._text, world, self._header(codec.COMPLETE))],
             )
         if self.listens(topics.SCENE_CHANGES):
             header = self._header(kind)
             body = (
-                complete_document(world, header) if complete else changes_document(world, header, self._since)
+                complete_document(self._text, world, header)
+                if complete
+                else changes_document(world, header, self._since)
             )
             self._send(topics.SCENE_CHANGES, kind, [body])
 
@@ -235,7 +241,7 @@ class Publisher:
         if world.propagated_epoch != world.epoch:
             propagate(world)
         if encoding in ("json", "changes"):
-            return [complete_document(world, self._header(codec.COMPLETE))], None
+            return [complete_document(self._text, world, self._header(codec.COMPLETE))], None
         if encoding.startswith(SNAPSHOT_PREFIX):
             state = self._views.find(encoding.removeprefix(SNAPSHOT_PREFIX))
             if state is None:

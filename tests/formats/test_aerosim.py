@@ -151,7 +151,7 @@ def test_a_document_of_chosen_entities_holds_whole_values_and_no_resources() -> 
     world = parse(orjson.dumps(example()))
     rotor = world.find("generic_evtol_0/rotor_blade_01")
     part = document(world, [rotor])
-    assert part["entities"] == {"entity_0": ["effectors"]}
+    assert part["entities"] == {"entity_0": ["actor_properties", "actor_state", "effectors"]}
     assert "resources" not in part
     whole = document(world)
     assert part["components"]["effectors"]["entity_0"] == whole["components"]["effectors"]["entity_0"]

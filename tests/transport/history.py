@@ -3,7 +3,7 @@
 import random
 from dataclasses import dataclass
 
-from diorama.ecs import Bounds, Sensor, Velocity, World, component, propagate
+from diorama.ecs import Bounds, Effector, Sensor, Velocity, World, component, propagate
 from diorama.geo import Origin
 
 
@@ -42,6 +42,19 @@ def _spawn(world: World, draw: random.Random, known: list[int]) -> None:
     world.spawn(
         f"thing {draw.getrandbits(60)}", *components, parent=parent, position=_triple(draw), asset="a/b"
     )
+
+
+def _mount(world: World, draw: random.Random, known: list[int]) -> None:
+    """Effectors, nested ones and ones whose id is taken among them."""
+    owner = draw.choice(known)
+    effector = Effector(draw.choice(["rotor_1", "rotor_2", ""]), "parts/rotor")
+    world.spawn(f"part {draw.getrandbits(60)}", effector, parent=owner, position=_triple(draw))
+
+
+def _unmount(world: World, draw: random.Random, known: list[int]) -> None:
+    effectors = [entity for entity, _ in world.query(Effector)]
+    if effectors:
+        world.remove(draw.choice(effectors), Effector)
 
 
 def _spawn_many(world: World, draw: random.Random, known: list[int]) -> None:
@@ -121,6 +134,9 @@ ACTIONS = [
     _turn,
     _push,
     _halt,
+    _mount,
+    _mount,
+    _unmount,
     _equip,
     _strip,
     _rename,

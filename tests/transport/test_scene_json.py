@@ -7,9 +7,12 @@ import pytest
 
 from diorama.ecs import Transform, World, difference, propagate
 from diorama.formats.aerosim import world_from_document
+from diorama.formats.aerosim_write import document
 from diorama.geo import Origin
+from diorama.schemas.errors import StateError
 from diorama.tests.transport.history import play
 from diorama.transport.publisher import Publisher
+from diorama.transport.scene_text import SceneText
 from diorama.transport.subscriber import Message, Subscriber
 
 FREE_PORT = "tcp://127.0.0.1:*"
@@ -25,7 +28,7 @@ def next_message(publisher: Publisher, subscriber: Subscriber) -> Message:
 
 
 def merge(scene: dict[str, Any], changes: dict[str, Any]) -> None:
-    """What a client does with changes: drop what is removed, replace what is told."""
+    """What a client does with changes: drop what is removed or told whole, then put in what is told."""
     for key in (*changes["removed"], *changes["entities"]):
         scene["entities"].pop(key, None)
         for group in scene["components"].values():
@@ -61,8 +64,44 @@ def test_a_snapshot_and_the_changes_after_it_are_the_world(seed: int) -> None:
                 latest = header["sequence"]
         subscriber.close()
     del scene["header"]
-    without_effectors = world_from_document(scene)
-    assert difference(world, without_effectors) == ""
+    for group in [group for group, values in scene["components"].items() if not values]:
+        del scene["components"][group]
+    assert difference(world, world_from_document(scene)) == ""
+
+
+@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("origin", [None, Origin(29.5, -95.0, 12.0)], ids=["nowhere", "earth"])
+def test_the_spliced_text_is_what_orjson_would_write(seed: int, origin: Origin | None) -> None:
+    world = World()
+    text = SceneText()
+    for step in range(4):
+        play(world, seed * 10 + step, steps=15)
+        world.origin = origin
+        assert text.complete(world) == orjson.dumps(document(world))
+        world.transforms.position[world.forest.order(), 1] += 0.1
+        propagate(world)
+        assert text.complete(world) == orjson.dumps(document(world))
+
+
+def test_the_text_of_an_empty_world_and_of_more_than_a_chunk() -> None:
+    world = World(Origin(1.0, 2.0, 3.0))
+    text = SceneText()
+    propagate(world)
+    assert text.complete(world) == orjson.dumps(document(world))
+    world.insert(700)
+    propagate(world)
+    assert text.complete(world) == orjson.dumps(document(world))
+
+
+def test_numbers_that_are_not_finite_are_refused_by_name() -> None:
+    world = World()
+    row = world.row(world.spawn("a"))
+    text = SceneText()
+    propagate(world)
+    text.complete(world)
+    world.transforms.position[row, 0] = float("nan")
+    with pytest.raises(StateError, match="entity 'a': position: expected finite numbers"):
+        text.complete(world)
 
 
 def test_changes_hold_only_what_changed() -> None:
@@ -80,7 +119,9 @@ def test_changes_hold_only_what_changed() -> None:
         changes = next_message(publisher, subscriber).json()
         while changes["header"]["kind"] == "complete":
             changes = next_message(publisher, subscriber).json()
-        assert sorted(changes["entities"]) == ["entity_0", "entity_1"]
+        assert changes["entities"] == {}
+        assert sorted(changes["components"]) == ["actor_state"]
+        assert sorted(changes["components"]["actor_state"]) == ["entity_0", "entity_1"]
         assert changes["removed"] == []
         assert "resources" not in changes
 
