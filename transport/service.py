@@ -127,7 +127,7 @@ class Service:
         except RequestError as error:
             refusal = error
         except SceneError as error:
-            refusal = RequestError("bad_scene", str(error), error.problems[0].path if error.problems else "")
+            refusal = RequestError("bad_scene", str(error))
         except GeoError as error:
             refusal = RequestError("bad_place", str(error))
         except StateError as error:

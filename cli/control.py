@@ -1,0 +1,99 @@
+"""`diorama pause|resume|step|load`: control a running simulation."""
+
+import argparse
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from diorama.cli.arguments import add_client_keys, client_security
+
+if TYPE_CHECKING:
+    from diorama.transport.client import Client
+
+ENDPOINT = "tcp://127.0.0.1:5556"
+Do = Callable[["Client", argparse.Namespace], None]
+
+
+def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    """Add the commands."""
+    _command(subparsers, "pause", "stop the clock of a running simulation", _pause, "diorama pause")
+    _command(subparsers, "resume", "let the clock of a running simulation run", _resume, "diorama resume")
+    step = _command(
+        subparsers, "step", "run some ticks, or for a simulated time, then pause", _step, "diorama step 10"
+    )
+    step.add_argument("ticks", type=int, nargs="?", default=1, metavar="TICKS", help="how many (default 1)")
+    step.add_argument("--seconds", type=float, metavar="S", help="so much simulated time instead")
+    load = _command(
+        subparsers,
+        "load",
+        "let a running simulation go on with another scene file; a bad one changes nothing",
+        _load,
+        "diorama load scene_basic_drone.jsonc",
+    )
+    load.add_argument(
+        "file",
+        nargs="?",
+        metavar="FILE",
+        help="in the folder `serve --scenes` names (default: the file that runs)",
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Do it, and say what the clock shows now."""
+    from diorama.transport.client import Client
+
+    with Client(args.service, timeout_s=args.timeout, security=client_security(args)) as client:
+        args.do(client, args)
+        clock = client.clock()
+    state = "paused" if clock["is_paused"] else "running"
+    factor = clock["real_time_factor"]
+    pace = f", {factor:.2g} times real time" if factor is not None and not clock["is_paused"] else ""
+    late = f", {clock['late_ticks']} ticks late" if clock["late_ticks"] else ""
+    print(f"{state} at {clock['time_ns'] * 1e-9:.9g} s after {clock['ticks']} ticks{pace}{late}")
+    return 0
+
+
+def _pause(client: "Client", args: argparse.Namespace) -> None:  # noqa: ARG001
+    client.pause()
+
+
+def _resume(client: "Client", args: argparse.Namespace) -> None:  # noqa: ARG001
+    client.resume()
+
+
+def _step(client: "Client", args: argparse.Namespace) -> None:
+    if args.seconds is None:
+        client.step(args.ticks)
+    else:
+        client.continue_for(round(args.seconds * 1e9))
+
+
+def _load(client: "Client", args: argparse.Namespace) -> None:
+    client.reload(args.file)
+
+
+def _command(
+    subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]",
+    name: str,
+    about: str,
+    do: Do,
+    example: str,
+) -> argparse.ArgumentParser:
+    parser = subparsers.add_parser(
+        name,
+        help=about,
+        description=f"{about[0].upper()}{about[1:]}.",
+        epilog=f"example:\n  {example}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        "--service",
+        default=ENDPOINT,
+        metavar="ENDPOINT",
+        help=f"where the simulation answers (default {ENDPOINT})",
+    )
+    parser.add_argument(
+        "--timeout", type=float, default=10.0, metavar="S", help="seconds to wait (default 10)"
+    )
+    add_client_keys(parser)
+    parser.set_defaults(run=run, do=do)
+    return parser
