@@ -7,7 +7,7 @@ forgives as warnings.
 from pathlib import Path
 from typing import BinaryIO
 
-from diorama.ecs import Entity, World
+from diorama.ecs import Entity, World, propagate
 from diorama.formats.files import read_file, replace_file
 from diorama.formats.rscene.build import world_from_document
 from diorama.formats.rscene.document import Document, parse
@@ -30,6 +30,7 @@ def read(source: Source, *, strict: bool = True, warnings: list[Problem] | None 
     """
     document = _readable(source, strict, warnings)
     world = world_from_document(document)
+    propagate(world)
     remember(world, document)
     return world
 

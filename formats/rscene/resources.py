@@ -48,6 +48,8 @@ def store_resources(document: Document, wanted: dict[str, Any]) -> None:
         for record in records[len(items) :]:
             document.lines.remove(record)
         for item in items[len(records) :]:
+            if _has_foreign_name(kind, item):
+                continue
             record = blank_record(kind)
             _store(record, item)
             insert_in_order(document, [record])
@@ -118,6 +120,14 @@ def _items(kind: Kind, value: Any) -> list[dict[str, Any]] | None:
     if any(not item.keys() <= kind.fields.keys() for item in items):
         return None
     return items
+
+
+def _has_foreign_name(kind: Kind, item: dict[str, Any]) -> bool:
+    """Whether an enumeration has a value that the format does not know: the resource is another format's."""
+    return any(
+        kind.fields[name].closed and str(value).lower() not in (kind.fields[name].names or {})
+        for name, value in item.items()
+    )
 
 
 def _store(record: Record, item: dict[str, Any]) -> None:

@@ -8,7 +8,7 @@ import pytest
 from pyproj import Transformer
 
 from diorama.ecs import Effector, Sensor, Transform, World, locate
-from diorama.formats import aerosim, aerosim_config
+from diorama.formats import aerosim, aerosim_config, rscene
 from diorama.geo import Origin
 
 SCENES = Path(__file__).parent.parent / "scenes"
@@ -26,12 +26,16 @@ PLACES = {
 
 
 def read(name: str) -> World:
+    if name.endswith(".rscene"):
+        return rscene.read(SCENES / name)
     if "sim_config" in name:
         return aerosim_config.read(SCENES / name, warnings=[])
     return aerosim.read(SCENES / name, warnings=[], profile="aerosim" if "aerosim" in name else None)
 
 
-@pytest.mark.parametrize("name", ["houston.scene.json", "houston.aerosim.json", "houston.sim_config.json"])
+@pytest.mark.parametrize(
+    "name", ["houston.scene.json", "houston.aerosim.json", "houston.sim_config.json", "houston.rscene"]
+)
 def test_the_golden_scene(name: str) -> None:
     world = read(name)
     assert world.origin == Origin(29.594656, -95.16384722, -28.3)
