@@ -5,7 +5,7 @@ forgives as warnings.
 """
 
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, TextIO
 
 from diorama.ecs import Entity, World, propagate
 from diorama.formats.files import read_file, replace_file
@@ -19,13 +19,13 @@ from diorama.formats.rscene.save import document_from_world
 from diorama.formats.rscene.validate import validate
 from diorama.schemas.errors import Problem, SceneError
 
-Source = str | Path | bytes | BinaryIO
+Source = str | Path | bytes | BinaryIO | TextIO
 
 
 def read(source: Source, *, strict: bool = True, warnings: list[Problem] | None = None) -> World:
     """The world of a scene, or of the default scene of a `raisim_engine2_project`.
 
-    `source` is a path, the bytes of a file or a binary stream. With `strict=False` errors that Engine 2 forgives
+    `source` is a path, the bytes or the text of a file, or a stream. With `strict=False` errors that Engine 2 forgives
     are appended to `warnings` instead of being raised.
     """
     document = _readable(source, strict, warnings)
@@ -62,7 +62,7 @@ def reparent(world: World, entity: Entity, parent: Entity | None) -> None:
 
 def _readable(source: Source, strict: bool, warnings: list[Problem] | None) -> Document:
     data, name = _data(source), _name(source)
-    if data.startswith(PROJECT_FILE.encode()) and not isinstance(source, bytes):
+    if data.startswith(PROJECT_FILE.encode()) and name:
         scene = parse_project(data, name).default_scene
         data, name = read_file(scene), str(scene)
     document = parse(data)
@@ -77,10 +77,18 @@ def _readable(source: Source, strict: bool, warnings: list[Problem] | None) -> D
 
 
 def _data(source: Source) -> bytes:
-    if isinstance(source, bytes):
-        return source
-    return read_file(source) if isinstance(source, str | Path) else source.read()
+    if isinstance(source, Path) or (isinstance(source, str) and not _is_text(source)):
+        return read_file(source)
+    content = source if isinstance(source, bytes | str) else source.read()
+    return content.encode("utf-8", "surrogateescape") if isinstance(content, str) else content
 
 
 def _name(source: Source) -> str:
-    return str(source) if isinstance(source, str | Path) else ""
+    return (
+        str(source) if isinstance(source, Path) or (isinstance(source, str) and not _is_text(source)) else ""
+    )
+
+
+def _is_text(source: str) -> bool:
+    """Whether a string is a scene rather than the path of one: no path has line ends."""
+    return "\n" in source

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from diorama.cli.main import main
 from diorama.formats import rscene
 from diorama.formats.rscene.foreign import read as read_foreign
 from diorama.formats.rscene.png import decode_png
@@ -256,3 +257,18 @@ def test_the_format_is_known_by_its_ending(tmp_path: Path) -> None:
     assert [str(problem) for problem in check(tmp_path / "bad.rscene")] == [
         f"{tmp_path / 'bad.rscene'}:2: gravity: expected 3 positional fields, got 1"
     ]
+
+
+@pytest.mark.parametrize(
+    ("words", "shown"),
+    [
+        (["check", str(WORKSHOP)], "workshop.rscene: ok"),
+        (["tree", str(WORKSHOP)], "/World/Workshop/Crate/Lid (object_lid)"),
+        (["where", str(WORKSHOP), "/World/Workshop/Crate", "--origin", "47,8,400"], "-0.600  -0.200  -0.600"),
+    ],
+)
+def test_the_command_line_knows_the_format(
+    words: list[str], shown: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(words) == 0
+    assert shown in capsys.readouterr().out

@@ -531,6 +531,8 @@ def test_streams_strings_and_files(tmp_path: Path) -> None:
     stream = io.BytesIO()
     rscene.write(world, stream)
     assert stream.getvalue() == WORKSHOP
+    assert difference(rscene.read(WORKSHOP.decode()), world) == ""
+    assert difference(rscene.read(io.StringIO(WORKSHOP.decode())), world) == ""
     path = tmp_path / "w.rscene"
     rscene.write(world, path)
     assert path.read_bytes() == WORKSHOP
