@@ -3,14 +3,15 @@
 Every check happens before anything changes, and names the entity.
 """
 
-from collections.abc import Iterable, Sequence, Sized
+from collections.abc import Sequence, Sized
 from math import inf, isfinite
+from struct import Struct, error
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from diorama.ecs.components import Groups, Transform, Velocity, group_of
+from diorama.ecs.components import GROUP_OF, Transform, Velocity, group_of
 from diorama.schemas.errors import StateError
 
 _PARTS = (("position", 0, 3), ("orientation", 3, 7), ("scale", 7, 10))
@@ -18,6 +19,8 @@ _PARTS = (("position", 0, 3), ("orientation", 3, 7), ("scale", 7, 10))
 UNIT_TOLERANCE = 1e-14
 # Below this squared norm a quaternion has lost too many bits to say which way it turns.
 SMALLEST_NORM2 = 1e-290
+_pack = Struct("=10d").pack
+_IDENTITY = _pack(0, 0, 0, 0, 0, 0, 1, 1, 1, 1)
 _WORDS = {3: "three", 4: "four"}
 
 
@@ -38,31 +41,56 @@ def length(what: str, values: Sized, count: int) -> None:
         raise StateError(f"{what}: expected one for each of {count} entities, got {len(values)}")
 
 
-def storable(name: str, values: Iterable[object]) -> None:
-    """Components only, with finite numbers where they go into columns."""
+def storable(name: str, values: Sequence[object]) -> tuple[Sequence[Transform | Velocity], Sequence[object]]:
+    """Components that go into columns, with finite numbers, and all the others."""
+    for value in values:
+        if type(value) not in GROUP_OF:
+            break
+    else:
+        return (), values
+    hot: list[Transform | Velocity] = []
+    cold = []
     for value in values:
         if isinstance(value, Transform):
-            pose_row(name, value.position, value.orientation, value.scale)
+            packed_pose(name, value.position, value.orientation, value.scale)
+            hot.append(value)
         elif isinstance(value, Velocity):
             finite(name, "linear velocity", value.linear, 3)
             finite(name, "angular velocity", value.angular, 3)
-        elif not isinstance(value, Groups):
+            hot.append(value)
+        else:
             group_of(type(value))
+            cold.append(value)
+    return hot, cold
 
 
-def pose_row(
+def packed_pose(
     name: str, position: ArrayLike | None, orientation: ArrayLike | None, scale: ArrayLike | None
-) -> list[float] | None:
-    """Position, orientation and scale as ten numbers, or None when all are left out."""
+) -> bytes:
+    """Position, orientation and scale as the 80 bytes of a row."""
     if position is None and orientation is None and scale is None:
-        return None
-    place = [0.0, 0.0, 0.0] if position is None else finite(name, "position", position, 3)
-    turn = [0.0, 0.0, 0.0, 1.0] if orientation is None else finite(name, "orientation", orientation, 4)
-    size = [1.0, 1.0, 1.0] if scale is None else finite(name, "scale", scale, 3)
-    norm2 = sum(value * value for value in turn)
-    if not SMALLEST_NORM2 <= norm2 < inf:
+        return _IDENTITY
+    place: Any = (0.0, 0.0, 0.0) if position is None else position
+    turn: Any = (0.0, 0.0, 0.0, 1.0) if orientation is None else orientation
+    size: Any = (1.0, 1.0, 1.0) if scale is None else scale
+    try:
+        px, py, pz = place
+        x, y, z, w = (
+            turn if turn.__class__ is tuple else map(float, turn)
+        )  # numpy's numbers warn when they overflow
+        sx, sy, sz = size
+        norm2 = x * x + y * y + z * z + w * w
+        if isfinite(px + py + pz + sx + sy + sz) and SMALLEST_NORM2 <= norm2 < inf:
+            return _pack(px, py, pz, x, y, z, w, sx, sy, sz)
+    except (TypeError, ValueError, OverflowError, error):
+        pass  # said in detail below
+    place, turn, size = (
+        finite(name, what, values, stop - start)
+        for (what, start, stop), values in zip(_PARTS, (place, turn, size), strict=True)
+    )
+    if not SMALLEST_NORM2 <= sum(value * value for value in turn) < inf:
         raise StateError(_bad_quaternion(name, turn))
-    return place + turn + size
+    return _pack(*place, *turn, *size)
 
 
 def pose_rows(
@@ -138,6 +166,8 @@ def batch_parents(names: Sequence[str], parents: ArrayLike | None) -> NDArray[np
         raise StateError(
             f"entity {names[wrong]!r}: parent: expected an index below {count} or -1, got {index[wrong]}"
         )
+    if (index < np.arange(count)).all():  # parents first
+        return index
     # Pointer doubling: after log2(n) rounds every chain has ended, unless it is a circle.
     above = np.append(index, -1)
     for _ in range(max(count, 1).bit_length()):

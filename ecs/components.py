@@ -18,7 +18,7 @@ Vector = tuple[float, float, float]
 T = TypeVar("T")
 
 GROUPS: dict[str, type] = {}
-_GROUP_OF: dict[type, str] = {}
+GROUP_OF: dict[type, str] = {}
 # Groups whose content is spread over names, columns and the tree rather than kept as one value.
 RESERVED = frozenset({"actor_properties", "actor_state", "effectors", "sensors", "velocity"})
 
@@ -40,7 +40,7 @@ def component(group: str) -> Callable[[type[T]], type[T]]:
                 f"group {group!r} already belongs to {known.__name__}; choose another name for {cls.__name__}"
             )
         GROUPS[group] = cls
-        _GROUP_OF[cls] = group
+        GROUP_OF[cls] = group
         return cls
 
     return register
@@ -51,6 +51,9 @@ class Groups:
     """Component groups nobody has registered, kept as the JSON they came as."""
 
     values: Mapping[str, Any]
+
+
+GROUP_OF[Groups] = ""  # a component like others, though of no group of its own
 
 
 def _is_frozen(cls: type) -> bool:
@@ -68,7 +71,7 @@ def _source(cls: type) -> tuple[str, str]:
 def group_of(cls: type) -> str:
     """The group a component type is registered under."""
     try:
-        return _GROUP_OF[cls]
+        return GROUP_OF[cls]
     except KeyError:
         raise TypeError(f"{cls.__name__} is not a component; register it with @component('a_name')") from None
 

@@ -1,5 +1,7 @@
 """Who hangs under whom: children by parent row, and all rows in an order that has parents first."""
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -18,22 +20,25 @@ class Forest:
         self._children: dict[int, dict[int, None]] = {}
         self._order: Order = np.empty(0, np.int32)
         self._settled = True
+        self._parent: Any = memoryview(table.parent)  # type: ignore[arg-type]  # quick for single rows
 
     def children(self, row: int) -> list[int]:
         """The rows right below, in the order they came."""
         return list(self._children.get(row, ()))
 
     def add(self, row: int, parent: int) -> None:
-        """Hang a new row."""
+        """Hang a new row, whose parent column says so already."""
         self._settled = False
-        self.table.parent[row] = parent
         if parent >= 0:
-            self._children.setdefault(parent, {})[row] = None
+            siblings = self._children.get(parent)
+            if siblings is None:
+                self._children[parent] = {row: None}
+            else:
+                siblings[row] = None
 
     def add_many(self, rows: NDArray[np.int64], parents: NDArray[np.int64]) -> None:
-        """Hang new rows."""
+        """Hang new rows, whose parent columns say so already."""
         self._settled = False
-        self.table.parent[rows] = parents
         hung = np.flatnonzero(parents >= 0)
         for parent, row in zip(parents[hung].tolist(), rows[hung].tolist(), strict=True):
             self._children.setdefault(parent, {})[row] = None
@@ -41,6 +46,7 @@ class Forest:
     def move(self, row: int, parent: int) -> None:
         """Hang a row somewhere else."""
         self._leave(row)
+        self._parent[row] = parent
         self.add(row, parent)
 
     def cut(self, row: int) -> list[int]:
@@ -54,9 +60,8 @@ class Forest:
 
     def is_below(self, row: int, top: int) -> bool:
         """Whether a row is `top` itself or hangs below it."""
-        parent = self.table.parent
         while row >= 0 and row != top:
-            row = int(parent[row])
+            row = self._parent[row]
         return row == top
 
     def order(self) -> Order:
@@ -77,7 +82,7 @@ class Forest:
         return self._order
 
     def _leave(self, row: int) -> None:
-        siblings = self._children.get(int(self.table.parent[row]))
+        siblings = self._children.get(self._parent[row])
         if siblings is not None:
             siblings.pop(row, None)
 

@@ -1,7 +1,8 @@
 """What entities are called: a unique name, a unique key (the id in documents), and the asset that shows them."""
 
 from collections import Counter
-from collections.abc import Container, Sequence
+from collections.abc import Collection, Sequence
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,10 +34,13 @@ class Names:
             hint = did_you_mean(name, self.by_name) if len(self.by_name) <= HINTED_NAMES else ""
             raise StateError(f"no entity is named {name!r}{hint}") from None
 
-    def fresh_keys(self, count: int, avoid: Container[str] = ()) -> tuple[list[str], int]:
+    def fresh_keys(self, count: int, avoid: Collection[str] = ()) -> tuple[list[str], int]:
         """`count` unused keys `entity_<n>`, and the `next_key` to set once they are used."""
-        keys: list[str] = []
         number = self.next_key
+        keys = [f"entity_{n}" for n in range(number, number + count)]
+        if not avoid and self.by_key.keys().isdisjoint(keys) and self.by_name.keys().isdisjoint(keys):
+            return keys, number + count
+        keys = []
         while len(keys) < count:
             key = f"entity_{number}"
             number += 1
@@ -51,16 +55,16 @@ class Names:
         if key in self.by_key:
             raise StateError(f"entity {name!r}: the key {key!r} is taken; keys are unique in a world")
 
-    def refuse_taken_many(self, names: Sequence[str], keys: Sequence[str]) -> None:
-        """Raise unless all are free and none comes twice."""
-        for kind, new, known in (("name", names, self.by_name), ("key", keys, self.by_key)):
-            unique = set(new)
-            if "" in unique:
-                raise StateError(f"{kind}s: expected one for each entity, got an empty one")
-            taken = unique & known.keys()
-            if taken or len(unique) < len(new):
-                wrong = min(taken) if taken else Counter(new).most_common(1)[0][0]
-                raise StateError(f"entity {wrong!r}: the {kind} is taken; {kind}s are unique in a world")
+    def refuse_taken_many(self, kind: Literal["name", "key"], new: Sequence[str]) -> None:
+        """Raise unless all these names or keys are free and none comes twice."""
+        known = self.by_name if kind == "name" else self.by_key
+        unique = set(new)
+        taken = unique & known.keys()
+        if taken or len(unique) < len(new):
+            wrong = min(taken) if taken else Counter(new).most_common(1)[0][0]
+            raise StateError(f"entity {wrong!r}: the {kind} is taken; {kind}s are unique in a world")
+        if "" in unique:
+            raise StateError(f"{kind}s: expected one for each entity, got an empty one")
 
     def add(self, entity: int, row: int, name: str, key: str, asset: str) -> None:
         """Call an entity so."""

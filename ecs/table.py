@@ -9,8 +9,9 @@ from operator import index
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
+from diorama.ecs.components import Transform, Velocity
 from diorama.schemas.errors import StateError
 
 CAPACITY = 1 << 22
@@ -20,6 +21,8 @@ GENERATION_MASK = (1 << 31) - 1  # a handle fits in an int64
 IDENTITY = np.array((0, 0, 0, 0, 0, 0, 1, 1, 1, 1), np.float64)
 # What `seen` holds for a row whose pose must be computed afresh: a NaN no arithmetic produces.
 UNSEEN = np.array(0x7FF8_D10A_2A3A_0001, np.uint64).view(np.float64)
+UNSEEN_NUMBER = float(UNSEEN)
+POSE_SIZE = 80  # bytes
 
 
 class Columns:
@@ -74,12 +77,22 @@ class Table:
         self.velocities = Velocities(capacity)
         self.velocity_seen = np.zeros((capacity, 6))
         self.velocity_moved = np.zeros(capacity, np.int64)
+        # The same memory for single rows, where indexing an array costs several times as much.
+        self._alive, self._generation, self._parent, self._posed, self._structured = (
+            _view(column)
+            for column in (self.alive, self.generation, self.parent, self.posed, self.structured)
+        )
+        self._local, self._pose = (
+            _view(column.reshape(-1).view(np.uint8)) for column in (self.local, self.pose)
+        )
+        self._seen = _view(self.seen.reshape(-1))
 
     # -- handles -------------------------------------------------------------------------------------------------
 
     def handle(self, row: int) -> int:
         """The entity of a row."""
-        return int(row) | int(self.generation[row]) << ROW_BITS
+        generation: int = self._generation[row]
+        return int(row) | generation << ROW_BITS
 
     def handles(self, rows: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
         """The entities of many rows."""
@@ -89,15 +102,17 @@ class Table:
 
     def holds(self, entity: int) -> bool:
         """Whether a handle stands for a living row."""
-        entity = index(entity)  # numpy integers too, which would overflow below
+        entity = index(entity)
         row = entity & ROW_MASK
-        return row < self.high and bool(self.alive[row]) and int(self.generation[row]) == entity >> ROW_BITS
+        return bool(row < self.high and self._alive[row] and self._generation[row] == entity >> ROW_BITS)
 
     def row_of(self, entity: int) -> int:
         """The row of a living entity."""
-        if not self.holds(entity):
-            raise _unknown(entity)
-        return index(entity) & ROW_MASK
+        entity = index(entity)  # numpy integers too, which would overflow below
+        row = entity & ROW_MASK
+        if row < self.high and self._alive[row] and self._generation[row] == entity >> ROW_BITS:
+            return row
+        raise _unknown(entity)
 
     def rows_of(self, entities: NDArray[np.int64]) -> NDArray[np.intp]:
         """The rows of living entities."""
@@ -117,20 +132,35 @@ class Table:
 
     # -- rows ----------------------------------------------------------------------------------------------------
 
-    def allocate(self) -> int:
-        """A free row, marked alive; returns the entity handle."""
+    def begin(self, parent: int, pose: bytes, version: int, epoch: int) -> int:
+        """Start the columns of a free row; returns the entity.
+
+        Until the next propagation its world pose is the local one.
+        """
         if self.free:
             row, _ = self.free.popitem(last=False)
         else:
             row = self.high
-            self._grow(row + 1)
-        self.alive[row] = True
-        return self.handle(row)
+            self._refuse_beyond(row + 1)
+            self.high = row + 1
+        start = row * POSE_SIZE
+        stop = start + POSE_SIZE
+        self._local[start:stop] = self._pose[start:stop] = pose
+        self._seen[row * 10] = UNSEEN_NUMBER
+        self._parent[row] = parent
+        self._posed[row] = (
+            version + 1
+        )  # so that nobody takes the coordinates of a row's last tenant for its own
+        self._structured[row] = epoch
+        self._alive[row] = True
+        generation: int = self._generation[row]
+        return row | generation << ROW_BITS
 
     def allocate_many(self, count: int) -> NDArray[np.int64]:
         """`count` free rows at once, marked alive; returns entity handles."""
         reused = min(count, len(self.free))
-        self._grow(self.high + count - reused)
+        self._refuse_beyond(self.high + count - reused)
+        self.high += count - reused
         rows = np.empty(count, np.int64)
         rows[:reused] = [self.free.popitem(last=False)[0] for _ in range(reused)]
         rows[reused:] = np.arange(self.high - count + reused, self.high)
@@ -157,33 +187,55 @@ class Table:
         self.generation[rows] = entities >> ROW_BITS
         self.alive[rows] = True
 
-    def begin(
-        self, rows: int | NDArray[np.int64], poses: ArrayLike | None, *, version: int, epoch: int
+    def begin_many(
+        self,
+        rows: NDArray[np.int64],
+        parents: NDArray[np.int64],
+        poses: NDArray[np.float64] | None,
+        version: int,
+        epoch: int,
     ) -> None:
-        """Start the columns of new rows. Until the next propagation their world pose is the local one."""
+        """Start the columns of rows that were allocated or claimed; `poses` is (n, 10)."""
         self.local[rows] = self.pose[rows] = IDENTITY if poses is None else poses
-        self.seen[rows] = UNSEEN
-        self.posed[rows] = (
-            version + 1
-        )  # so that nobody takes the coordinates of a row's last tenant for its own
+        self.seen[rows, 0] = UNSEEN
+        self.parent[rows] = parents
+        self.posed[rows] = version + 1
         self.structured[rows] = epoch
 
-    def release(self, row: int) -> None:
-        """Give a row back; its generation rises, so old handles are dead."""
-        self.alive[row] = False
-        self.generation[row] = (int(self.generation[row]) + 1) & GENERATION_MASK
+    def write(self, rows: int | NDArray[np.int64], value: Transform | Velocity) -> bool:
+        """Set a component that lives in columns on one row or many alike; True when some had none before."""
+        if isinstance(value, Transform):
+            self.local[rows] = (*value.position, *value.orientation, *value.scale)
+            return False
+        self.velocities.block[rows] = (*value.linear, *value.angular)
+        new = not np.all(self.velocities.present[rows])
+        if new:
+            self.velocities.present[rows] = True
+            self.velocity_seen[rows] = UNSEEN
+        return new
+
+    def touch(self, row: int, epoch: int) -> None:
+        """Note when the structure of a row changed last."""
+        self._structured[row] = epoch
+
+    def release(self, row: int) -> int:
+        """Give a row back; returns the entity it held. Its generation rises, so that this handle is dead."""
+        generation: int = self._generation[row]
+        self._alive[row] = False
+        self._generation[row] = (generation + 1) & GENERATION_MASK
         self.velocities.present[row] = False
         self.free[row] = None
-
-    def _grow(self, high: int) -> None:
-        self._refuse_beyond(high)
-        self.high = high
+        return row | generation << ROW_BITS
 
     def _refuse_beyond(self, high: int) -> None:
         if high > self.capacity:
             raise StateError(
                 f"the world is full: {self.capacity} rows; make a larger one with World(capacity=...)"
             )
+
+
+def _view(column: Any) -> Any:
+    return memoryview(column)
 
 
 def _unknown(entity: int) -> StateError:

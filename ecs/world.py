@@ -76,18 +76,22 @@ class World:
         if not key:
             (key,), next_key = names.fresh_keys(1)
         name = name or key
-        names.refuse_taken(name, key)
-        pose = check.pose_row(name, position, orientation, scale)
-        parent_row = -1 if parent is None else self.row(parent)
-        check.storable(name, components)
-        entity = self.table.allocate()
+        if name in names.by_name or key in names.by_key:
+            names.refuse_taken(name, key)
+        pose = check.packed_pose(name, position, orientation, scale)
+        table = self.table
+        parent_row = -1 if parent is None else table.row_of(parent)
+        hot, cold = check.storable(name, components) if components else ((), ())
+        entity = table.begin(parent_row, pose, self.version, self.epoch + 1)
         row = entity & ROW_MASK
+        self.epoch += 1
         names.add(entity, row, name, key, asset)
         names.next_key = next_key
         self.forest.add(row, parent_row)
-        self._begin(row, pose)
-        if components:
-            self._assign(entity, components)
+        if cold:
+            self._store.begin(entity, cold)
+        for value in hot:
+            table.write(row, value)
         return entity
 
     def insert(
@@ -112,17 +116,19 @@ class World:
         count = len(given)
         next_key = self._names.next_key
         if keys is None:
-            taken = set(given)  # a key that serves as a name must not be another's name
-            keys, next_key = self._names.fresh_keys(count, taken if "" in taken else ())
-        check.length("keys", keys, count)
-        called = [name or key for name, key in zip(given, keys, strict=True)]
-        self._names.refuse_taken_many(called, keys)
+            # A key that serves as a name must not be another's name.
+            keys, next_key = self._names.fresh_keys(count, () if all(given) else set(given) - {""})
+        else:
+            check.length("keys", keys, count)
+            self._names.refuse_taken_many("key", keys)
+        called = given if all(given) else [name or key for name, key in zip(given, keys, strict=True)]
+        self._names.refuse_taken_many("name", called)
         assets = [asset] * count if isinstance(asset, str) else asset
         check.length("asset", assets, count)
         poses = check.pose_rows(called, position, orientation, scale)
         parent_index = check.batch_parents(called, parents)
         under_row = -1 if under is None else self.row(under)
-        check.storable(f"each of {count}", components)
+        hot, cold = check.storable(f"each of {count}", components)
         if entities is None:
             handles = self.table.allocate_many(count)
         else:
@@ -132,11 +138,14 @@ class World:
         rows = handles & ROW_MASK
         self._names.add_many(handles, rows, called, keys, assets)
         self._names.next_key = next_key
-        self.forest.add_many(rows, np.where(parent_index < 0, under_row, rows[parent_index]))
-        self._begin(rows, poses)
-        if components:
-            for entity in handles.tolist():
-                self._assign(entity, components)
+        parent_rows = np.where(parent_index < 0, under_row, rows[parent_index])
+        self.epoch += 1
+        self.table.begin_many(rows, parent_rows, poses, self.version, self.epoch)
+        self.forest.add_many(rows, parent_rows)
+        if cold:
+            self._store.begin_many(handles.tolist(), cold)
+        for value in hot:
+            self.table.write(rows, value)
         return handles
 
     def despawn(self, entity: Entity, children: Literal["despawn", "grandparent"] = "despawn") -> None:
@@ -149,10 +158,9 @@ class World:
         self._touch_owner(row)
         self.epoch += 1
         for gone in reversed(self.forest.cut(row)):
-            buried = self.entity_at(gone)
+            buried = self.table.release(gone)
             self._store.discard(buried)
             self.removals.append((self.epoch, buried, self._names.drop(gone)))
-            self.table.release(gone)
 
     def reparent(
         self, entity: Entity, parent: Entity | None, keep: Literal["local", "world"] = "local"
@@ -270,8 +278,15 @@ class World:
 
     def set(self, entity: Entity, *values: object) -> None:
         """Give an entity components, each replacing the one of its type."""
-        check.storable(self.name(entity), values)
-        self._assign(int(entity), values)
+        row = self.table.row_of(entity)
+        hot, cold = check.storable(self._names.names[row], values)
+        told = False
+        for value in hot:
+            told |= self.table.write(row, value)
+        if cold:
+            self._store.add(int(entity), cold)
+        if cold or told:
+            self.touch(entity)
 
     def remove(self, entity: Entity, cls: type) -> None:
         """Take a component away."""
@@ -334,7 +349,7 @@ class World:
             self.set(entity, typed)
         else:
             raw = self._store.try_get(entity, Groups)
-            self._assign(int(entity), [Groups({**(raw.values if raw else {}), group: value})])
+            self.set(entity, Groups({**(raw.values if raw else {}), group: value}))
 
     def remove_group(self, entity: Entity, group: str) -> None:
         """Take the component of a group away."""
@@ -346,7 +361,7 @@ class World:
             raise StateError(f"entity {self.name(entity)!r} has no group {group!r}")
         left = {name: value for name, value in raw.values.items() if name != group}
         if left:
-            self._assign(int(entity), [Groups(left)])
+            self.set(entity, Groups(left))
         else:
             self.remove(entity, Groups)
 
@@ -354,7 +369,7 @@ class World:
         """Note that an entity's structure changed, so that whoever follows this world is told."""
         row = self.row(entity)
         self.epoch += 1
-        self.table.structured[row] = self.epoch
+        self.table.touch(row, self.epoch)
 
     # -- the whole scene -----------------------------------------------------------------------------------------
 
@@ -390,29 +405,6 @@ class World:
         self.resource_epochs[name] = self.epoch
 
     # -- inside --------------------------------------------------------------------------------------------------
-
-    def _begin(self, rows: int | NDArray[np.int64], poses: ArrayLike | None) -> None:
-        self.epoch += 1
-        self.table.begin(rows, poses, version=self.version, epoch=self.epoch)
-
-    def _assign(self, entity: Entity, values: Iterable[object]) -> None:
-        row = entity & ROW_MASK
-        table = self.table
-        cold = []
-        for value in values:
-            if isinstance(value, Transform):
-                table.local[row] = (*value.position, *value.orientation, *value.scale)
-            elif isinstance(value, Velocity):
-                table.velocities.block[row] = (*value.linear, *value.angular)
-                if not table.velocities.present[row]:
-                    table.velocities.present[row] = True
-                    table.velocity_seen[row] = UNSEEN
-                    self.touch(entity)
-            else:
-                cold.append(value)
-        if cold:
-            self._store.add(entity, cold)
-            self.touch(entity)
 
     def _touch_owner(self, row: int) -> None:
         """An effector stands in its parent's list: when it goes, the parent has changed."""

@@ -276,6 +276,7 @@ def test_a_quaternion_with_too_few_bits_left_is_refused() -> None:
     world = World()
     for attempt in (
         lambda: world.spawn("a", orientation=(3e-162, 4e-162, 0, 0)),
+        lambda: world.spawn("a", orientation=np.array([1e200, 0, 0, 0])),
         lambda: world.insert(["a"], orientation=[(3e-162, 4e-162, 0, 0)]),
     ):
         with pytest.raises(StateError, match="entity 'a': orientation: expected a quaternion that can be"):

@@ -2,6 +2,7 @@
 
 import gc
 import random
+import weakref
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -453,11 +454,20 @@ def test_worlds_do_not_share_anything_and_leave_nothing_behind() -> None:
     one.spawn("a", Battery(1.0))
     two.spawn("a", Battery(2.0))
     assert [battery.charge for _, battery in one.query(Battery)] == [1.0]
-    context = one._store.context
+    gone = weakref.ref(one._store._esper)
     del one
     gc.collect()
-    World()
-    assert context not in esper.list_worlds()
+    assert gone() is None
+
+
+def test_a_program_that_uses_esper_itself_is_left_alone() -> None:
+    esper.switch_world("mine")
+    mine = esper.create_entity(Battery(3.0))
+    world = World()
+    world.spawn("a", Battery(1.0))
+    world.query(Battery)
+    assert esper.current_world == "mine"
+    assert esper.get_component(Battery) == [(mine, Battery(3.0))]
 
 
 def test_esper_answers_queries_of_three_types_right() -> None:
