@@ -7,6 +7,7 @@ the engine by the endpoint. A message is a list of frames: JSON first, then bina
 from typing import NamedTuple, Protocol
 
 from diorama.schemas.errors import DioramaError
+from diorama.transport.connect import refuse_curve
 from diorama.transport.engine import Frame, Frames, engine_of
 from diorama.transport.security import ClientSecurity, ServerSecurity
 
@@ -52,7 +53,11 @@ def open_answer_link(
     endpoint: str, *, security: ServerSecurity | None, insecure: bool, max_message_bytes: int
 ) -> AnswerLink:
     """Bind an endpoint for requests."""
-    _refuse_other_engines(endpoint)
+    if _engine(endpoint) == "zenoh":
+        from diorama.transport.zenoh_service import ZenohAnswerLink
+
+        refuse_curve(security)
+        return ZenohAnswerLink(endpoint, insecure=insecure)
     from diorama.transport.zmq_service import ZmqAnswerLink
 
     return ZmqAnswerLink(endpoint, security=security, insecure=insecure, max_message_bytes=max_message_bytes)
@@ -60,18 +65,18 @@ def open_answer_link(
 
 def open_request_link(endpoint: str, *, security: ClientSecurity | None, queue: int = 1000) -> RequestLink:
     """Connect to an endpoint that answers."""
-    _refuse_other_engines(endpoint)
+    if _engine(endpoint) == "zenoh":
+        from diorama.transport.zenoh_service import ZenohRequestLink
+
+        refuse_curve(security)
+        return ZenohRequestLink(endpoint)
     from diorama.transport.zmq_service import ZmqRequestLink
 
     return ZmqRequestLink(endpoint, security=security, queue=queue)
 
 
-def _refuse_other_engines(endpoint: str) -> None:
+def _engine(endpoint: str) -> str:
     try:
-        engine = engine_of(endpoint)
+        return engine_of(endpoint)
     except ValueError as error:
         raise DioramaError(str(error)) from None
-    if engine != "zmq":
-        raise DioramaError(
-            f"{endpoint}: the service speaks ZeroMQ only so far; expected tcp://, ipc:// or inproc://"
-        )

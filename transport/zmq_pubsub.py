@@ -5,6 +5,7 @@ its old connection is known to be dead, and its wish to be told the scene must n
 """
 
 from collections.abc import Callable, Sequence
+from typing import Protocol
 
 import zmq
 
@@ -17,6 +18,14 @@ from diorama.transport.security import (
     secure_client,
     secure_server,
 )
+
+
+class HasFileno(Protocol):
+    """What can be polled beside sockets."""
+
+    def fileno(self) -> int:
+        """Readable when there is something."""
+
 
 # Frames from this size on are sent without copying: 6 µs instead of 300 for a megabyte.
 ZERO_COPY_BYTES = 64 * 1024
@@ -163,8 +172,8 @@ def bind(socket: zmq.Socket[bytes], endpoint: str) -> str:
     return socket.getsockopt_string(zmq.LAST_ENDPOINT).rstrip("\0")
 
 
-def poll_sockets(sockets: "Sequence[zmq.Socket[bytes]]", timeout_s: float) -> None:
-    """Wait until one of the sockets has something to read, or for that long."""
+def poll_sockets(sockets: "Sequence[zmq.Socket[bytes] | HasFileno]", timeout_s: float) -> None:
+    """Wait until one of the sockets (or whatever has a file number) has something to read, or for that long."""
     poller = zmq.Poller()
     for socket in sockets:
         poller.register(socket, zmq.POLLIN)

@@ -16,11 +16,12 @@ from diorama.ecs import Transform, World, difference, propagate
 from diorama.geo import AXES
 from diorama.runtime.clock import Tick
 from diorama.schemas.errors import StateError
+from diorama.tests.transport.engines import FREE_PORT as FREE_PORT
+from diorama.tests.transport.engines import on_every_engine
 from diorama.tests.transport.history import play
 from diorama.transport.publisher import Publisher
 from diorama.transport.replica import Replica, Update
 
-FREE_PORT = "tcp://127.0.0.1:*"
 PATIENCE_S = 20.0
 
 
@@ -73,6 +74,7 @@ def proxy() -> Iterator[tuple[str, str]]:
         thread.join()
 
 
+@on_every_engine
 @settings(max_examples=40)
 @given(
     seeds=st.lists(st.integers(0, 2**32), min_size=1, max_size=8),
@@ -80,11 +82,11 @@ def proxy() -> Iterator[tuple[str, str]]:
     keyframe_interval=st.sampled_from([0, 3]),
 )
 def test_after_any_history_every_replica_is_the_world(
-    seeds: list[int], joins: list[int], keyframe_interval: int
+    free_port: str, seeds: list[int], joins: list[int], keyframe_interval: int
 ) -> None:
     world = World()
     replicas: list[Replica] = []
-    with Publisher(FREE_PORT, keyframe_interval=keyframe_interval) as publisher:
+    with Publisher(free_port, keyframe_interval=keyframe_interval) as publisher:
         for index, seed in enumerate(seeds):
             replicas += [Replica(publisher.endpoint) for join in joins if min(join, len(seeds) - 1) == index]
             play(world, seed)
@@ -98,9 +100,10 @@ def test_after_any_history_every_replica_is_the_world(
             replica.close()
 
 
-def test_updates_between_ticks_of_a_slow_replica_add_up() -> None:
+@on_every_engine
+def test_updates_between_ticks_of_a_slow_replica_add_up(free_port: str) -> None:
     world = World()
-    with Publisher(FREE_PORT) as publisher, Replica(publisher.endpoint) as replica:
+    with Publisher(free_port) as publisher, Replica(publisher.endpoint) as replica:
         play(world, 1)
         publisher.publish(world)
         catch_up(publisher, replica)
@@ -131,21 +134,23 @@ def test_joining_through_a_plain_proxy_second_joins_too() -> None:
         publisher.close()
 
 
-def test_a_replica_that_joins_while_the_simulation_is_paused_is_whole() -> None:
+@on_every_engine
+def test_a_replica_that_joins_while_the_simulation_is_paused_is_whole(free_port: str) -> None:
     world = World()
     play(world, 3)
-    with Publisher(FREE_PORT) as publisher:
+    with Publisher(free_port) as publisher:
         publisher.publish(world)
         with Replica(publisher.endpoint) as replica:
             catch_up(publisher, replica)
             assert difference(world, replica.world) == ""
 
 
-def test_a_new_publisher_on_the_same_port_is_noticed_and_followed() -> None:
+@on_every_engine
+def test_a_new_publisher_on_the_same_port_is_noticed_and_followed(free_port: str) -> None:
     events: list[str] = []
     first = World()
     play(first, 1)
-    publisher = Publisher(FREE_PORT)
+    publisher = Publisher(free_port)
     endpoint = publisher.endpoint
     replica = Replica(endpoint, on_event=lambda event, _: events.append(event))
     publisher.publish(first)
@@ -166,8 +171,9 @@ def test_a_new_publisher_on_the_same_port_is_noticed_and_followed() -> None:
     replica.close()
 
 
-def test_another_world_from_the_same_publisher_replaces_the_scene() -> None:
-    with Publisher(FREE_PORT) as publisher, Replica(publisher.endpoint) as replica:
+@on_every_engine
+def test_another_world_from_the_same_publisher_replaces_the_scene(free_port: str) -> None:
+    with Publisher(free_port) as publisher, Replica(publisher.endpoint) as replica:
         for seed in (1, 2, 3):
             world = World()
             play(world, seed)
@@ -176,12 +182,13 @@ def test_another_world_from_the_same_publisher_replaces_the_scene() -> None:
             assert difference(world, replica.world) == ""
 
 
-def test_a_lost_update_is_noticed_by_the_heartbeat_even_while_paused() -> None:
+@on_every_engine
+def test_a_lost_update_is_noticed_by_the_heartbeat_even_while_paused(free_port: str) -> None:
     """The last update before a pause goes missing: drop it on the replica's side of the socket."""
     events: list[str] = []
     world = World()
     play(world, 1)
-    with Publisher(FREE_PORT) as publisher:
+    with Publisher(free_port) as publisher:
         replica = Replica(publisher.endpoint, on_event=lambda event, _: events.append(event))
         publisher.publish(world)
         catch_up(publisher, replica)
@@ -200,9 +207,10 @@ def test_a_lost_update_is_noticed_by_the_heartbeat_even_while_paused() -> None:
         replica.close()
 
 
-def test_silence_is_told_once() -> None:
+@on_every_engine
+def test_silence_is_told_once(free_port: str) -> None:
     events: list[str] = []
-    with Publisher(FREE_PORT) as publisher:
+    with Publisher(free_port) as publisher:
         replica = Replica(publisher.endpoint, silence_s=0.05, on_event=lambda event, _: events.append(event))
         publisher.publish(World())
         catch_up(publisher, replica)
@@ -211,11 +219,12 @@ def test_silence_is_told_once() -> None:
         replica.close()
 
 
-def test_updates_say_what_changed_and_what_went() -> None:
+@on_every_engine
+def test_updates_say_what_changed_and_what_went(free_port: str) -> None:
     world = World()
     a, b = world.spawn("a"), world.spawn("b")
     child = world.spawn("child", parent=a)
-    with Publisher(FREE_PORT) as publisher, Replica(publisher.endpoint, latest=False) as replica:
+    with Publisher(free_port) as publisher, Replica(publisher.endpoint, latest=False) as replica:
         publisher.publish(world)
         first = follow(publisher, replica)
         assert first.complete
@@ -233,10 +242,11 @@ def test_updates_say_what_changed_and_what_went() -> None:
         assert (third.changed.tolist(), third.removed) == ([], (b,))
 
 
-def test_reading_every_update_yields_each_and_latest_yields_the_last() -> None:
+@on_every_engine
+def test_reading_every_update_yields_each_and_latest_yields_the_last(free_port: str) -> None:
     world = World()
     a = world.spawn("a")
-    with Publisher(FREE_PORT) as publisher:
+    with Publisher(free_port) as publisher:
         every, latest = Replica(publisher.endpoint, latest=False), Replica(publisher.endpoint)
         publisher.publish(world)
         catch_up(publisher, every, latest)
@@ -256,7 +266,8 @@ def test_reading_every_update_yields_each_and_latest_yields_the_last() -> None:
         latest.close()
 
 
-def test_async_iteration() -> None:
+@on_every_engine
+def test_async_iteration(free_port: str) -> None:
     world = World()
     world.spawn("a")
 
@@ -265,7 +276,7 @@ def test_async_iteration() -> None:
             return update
         raise AssertionError("closed")
 
-    with Publisher(FREE_PORT) as publisher, Replica(publisher.endpoint) as replica:
+    with Publisher(free_port) as publisher, Replica(publisher.endpoint) as replica:
 
         async def main() -> Update:
             task = asyncio.create_task(first_of(replica))
@@ -292,12 +303,13 @@ def test_poses_come_in_the_axes_of_the_renderer(axes: str) -> None:
         Replica(FREE_PORT, axes="neb")
 
 
-def test_float32_instances_near_a_moving_centre_do_not_jitter() -> None:
+@on_every_engine
+def test_float32_instances_near_a_moving_centre_do_not_jitter(free_port: str) -> None:
     """A thousand kilometres out, float32 alone is 6 cm coarse; relative to a centre nearby it is not."""
     world = World()
     far = np.array([1.0e6, 2.0e5, -1.0e4])
     world.spawn("a", position=far + np.array([0.001, 0.002, 0.003]))
-    with Publisher(FREE_PORT) as publisher, Replica(publisher.endpoint) as replica:
+    with Publisher(free_port) as publisher, Replica(publisher.endpoint) as replica:
         publisher.publish(world)
         catch_up(publisher, replica)
         found = replica.instances(center=far)
@@ -305,11 +317,12 @@ def test_float32_instances_near_a_moving_centre_do_not_jitter() -> None:
         np.testing.assert_allclose(found.position[0], [0.001, 0.002, 0.003], atol=1e-9)
 
 
-def test_interpolation_between_two_updates() -> None:
+@on_every_engine
+def test_interpolation_between_two_updates(free_port: str) -> None:
     world = World()
     a = world.spawn("a", position=(0, 0, 0))
     turned = Rotation.from_euler("ZYX", [0.9, -0.4, 0.2])
-    with Publisher(FREE_PORT) as publisher:
+    with Publisher(free_port) as publisher:
         replica = Replica(publisher.endpoint, interpolated=True, latest=False)
         with pytest.raises(StateError, match="no update has arrived yet"):
             replica.interpolate(0)
