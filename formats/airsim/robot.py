@@ -144,7 +144,9 @@ def read_blueprint(parts: list[tuple[Source, Path]], form: Form) -> Blueprint:
     _actuators(blueprint, merged.get("actuators", []), places)
     _controller(blueprint, merged.get("controller"))
     known = {"links", "joints", "sensors", "actuators", "controller", "script"}
-    blueprint.settings = {key: value for key, value in merged.items() if key not in known and key[0] != "$"}
+    blueprint.settings = {
+        key: value for key, value in merged.items() if key not in known and not key.startswith("$")
+    }
     blueprint.script = merged.get("script", {})
     return blueprint.seal()
 
@@ -289,10 +291,10 @@ def _sensors(blueprint: Blueprint, sensors: list[dict[str, Any]], places: dict[s
         parent = sensor.get("parent-link", "")
         if parent not in places:
             root = next(iter(places), "")
-            hint = did_you_mean(parent, places)
-            source.warn(
-                (*path, "parent-link"), f"no link is named {parent!r}{hint}; the sensor is put on {root!r}"
+            known = (
+                f"no link is named {parent!r}{did_you_mean(parent, places)}" if parent else "no link is given"
             )
+            source.warn((*path, "parent-link"), f"{known}; the sensor is put on {root!r}")
             parent = root
         origin = sensor.get("origin")
         pose = read_pose(source, (*path, "origin"), origin)

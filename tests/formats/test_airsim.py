@@ -1,12 +1,14 @@
 """Project AirSim scenes: a corpus that uses every key, its broken twins, and poses against scipy."""
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import orjson
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
@@ -332,3 +334,54 @@ def test_scenes_survive_the_scene_document(path: Path, tmp_path: Path) -> None:
     world = load(path)
     save(world, tmp_path / "copy.scene.json")
     assert difference(world, load(tmp_path / "copy.scene.json")) == ""
+
+
+def places_in(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:
+    yield path
+    if isinstance(value, dict | list):
+        for key, inner in value.items() if isinstance(value, dict) else enumerate(value):
+            yield from places_in(inner, (*path, key))
+
+
+ANYTHING = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.sampled_from(
+        ["", "1 2 3", "x", "Body", "robot", "1e308 1e308 1e308", "robot_heron.jsonc", "@", "$x"]
+    ),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=5,
+)
+CORPUS = [parse(path.read_bytes()).value for path in sorted(FOLDER.glob("*.jsonc"))]
+
+
+@settings(deadline=None)
+@given(st.sampled_from(CORPUS), ANYTHING, st.data())
+def test_whatever_stands_anywhere_is_read_or_told(
+    tmp_path_factory: pytest.TempPathFactory, document: Any, wrong: Any, data: st.DataObject
+) -> None:
+    places = list(places_in(document))
+    place = data.draw(st.sampled_from(places))
+    changed = orjson.loads(orjson.dumps(document))
+    if place:
+        holder = changed
+        for step in place[:-1]:
+            holder = holder[step]
+        holder[place[-1]] = wrong
+    else:
+        changed = wrong
+    if (
+        isinstance(changed, dict) and "id" not in changed
+    ):  # the configuration of a robot or an actor: in a scene
+        kind = "environment-actors" if "script" in changed else "actors"
+        config = "env-actor-config" if "script" in changed else "robot-config"
+        changed = {
+            "id": "S",
+            kind: [{"type": "env_actor" if "script" in changed else "robot", "name": "R", config: changed}],
+        }
+    path = tmp_path_factory.mktemp("any") / "scene.jsonc"
+    path.write_text(json.dumps(changed))
+    for problem in check(path, format="airsim", search=[FOLDER]):
+        assert problem.line is not None, problem

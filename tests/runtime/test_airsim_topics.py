@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from pyproj import Transformer
 
-from diorama.ecs import Transform, Velocity, World, propagate
+from diorama.ecs import Sensor, Transform, Velocity, World, propagate
 from diorama.formats.airsim import read
 from diorama.runtime.airsim_topics import airsim_reports, airsim_topics
 from diorama.runtime.clock import Tick
@@ -110,3 +110,17 @@ def test_slow_sensors_tell_only_when_they_measure_and_nothing_is_made_for_nobody
         topic for topic, _ in airsim_reports(world, Tick(0, 0, 1), lambda topic: topic.endswith("/gps/"))
     ]
     assert heard == ["/Sim/AllSensors/robots/Lab/sensors/Fix/gps"]
+
+
+def test_qnh_and_startup_delay_are_the_sensors_own() -> None:
+    world = read(FOLDER / "drone.jsonc")
+    topic = "/Sim/HarbourFlight/robots/Heron1/sensors/Pressure/barometer"
+    here = told(world)[topic]
+    sensor = world.find("Heron1/Pressure")
+    world.set(sensor, Sensor("Pressure", "barometer", {"qnh": 1003.25, "startup-delay": 2.0}))
+    assert topic not in told(world, 1.99)
+    low = told(world, 2.0)[topic]
+    assert low["pressure"] == here["pressure"]
+    assert low["altitude"] - here["altitude"] == pytest.approx(-83.0, abs=1.0)  # 8.3 m for each hPa
+    world.set(sensor, Sensor("Pressure", "barometer", {"enabled": False}))
+    assert topic not in told(world, 3.0)
