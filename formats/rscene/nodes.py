@@ -8,11 +8,10 @@ inheritedTransforms=false`. A node that names no parent belongs to the folder of
 import posixpath
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from msgspec import UNSET
 
-from diorama.formats.rscene import derive, tokens, values
+from diorama.formats.rscene import derive, numbers, tokens, values
 from diorama.formats.rscene.document import Document, Record
 from diorama.formats.rscene.extras import NOTHING, NodeExtras, document_extras, node_extras
 from diorama.formats.rscene.references import Index, id_of, owner_of, path_of
@@ -60,12 +59,14 @@ def effective(record: Record, overrides: Mapping[str, Mapping[str, Record]]) -> 
         if known is None:
             continue
         text = override.get("value")
-        probe = Record(b" ".join((kind.tag.encode(), *[b"0"] * kind.longest)))
         try:
-            if known.count == 1:
-                changed[name] = _typed(probe, name, text)
+            if known.count > 1:
+                changed[name] = [numbers.float_from_text(part.encode()) for part in text.split(",")]
             else:
-                changed[name] = [float(part) for part in text.split(",")]
+                is_text = known.type in ("str", "path", "enum")
+                changed[name] = values.decode(
+                    known, tokens.word_from_text(text) if is_text else text.encode()
+                )
         except ValueError:
             continue  # an override that does not fit changes nothing
     return changed
@@ -77,14 +78,6 @@ def overrides_of(document: Document) -> dict[str, dict[str, Record]]:
     for record in document.of("prefab_override"):
         found.setdefault(record.get("nodePath"), {})[record.get("property")] = record
     return found
-
-
-def _typed(probe: Record, name: str, text: str) -> Any:
-    kind = probe.kind
-    assert kind is not None
-    known = kind.fields[name]
-    word = tokens.word_from_text(text) if known.type in ("str", "path", "enum") else text.encode()
-    return values.decode(known, word)
 
 
 def _noted(record: Record) -> NodeExtras:

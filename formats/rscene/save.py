@@ -131,11 +131,8 @@ def _store_overridden(record: Record, before: Record, after: Record, overrides: 
         if name in before and derive.json_value(before.get(name)) == value:
             continue
         if name in overrides:
-            kind = after.kind
-            assert kind is not None
-            probe = Record(after.raw)
-            words = probe.words_of(name)
-            overrides[name]["value"] = b",".join(words).decode("utf-8", "surrogateescape")
+            words = b",".join(after.words_of(name))
+            overrides[name]["value"] = after[name] if isinstance(after[name], str) else words.decode()
         else:
             record[name] = after[name]
 
