@@ -236,6 +236,16 @@ def test_despawned_things_and_their_parts_are_gone(workshop: World) -> None:
     assert same_scene(workshop, rscene.read(saved)) == ""
 
 
+def test_what_referred_to_something_gone_can_still_be_read(workshop: World) -> None:
+    workshop.despawn(workshop.find("/World/Robots/Walker"))  # its target stays behind
+    workshop.despawn(workshop.find("/World/Workshop/Crane"))  # one end of the wire
+    saved = rscene.write(workshop)
+    document = parse(saved)
+    assert document.of("articulated_ik") == []
+    assert (document.of("wire")[0]["bodyA"], document.of("wire")[0]["bodyB"]) == ("", "compound_cart")
+    assert same_scene(workshop, rscene.read(saved)) == ""
+
+
 def test_new_things_come_where_the_saver_would_put_them(workshop: World) -> None:
     shelf = workshop.spawn(
         "shelf",
