@@ -15,6 +15,7 @@ from diorama.ecs.components import GROUP_OF, Transform, Velocity, group_of
 from diorama.schemas.errors import StateError
 
 _PARTS = (("position", 0, 3), ("orientation", 3, 7), ("scale", 7, 10))
+# Compiled into ecs/kernels.py, whose cache numba renews only when that file changes: touch it with these two.
 # A quaternion whose squared norm is this close to one is taken as it is; any other is normalised first.
 UNIT_TOLERANCE = 1e-14
 # Below this squared norm a quaternion has lost too many bits to say which way it turns.

@@ -63,6 +63,8 @@ class Table:
         self.local = np.zeros((capacity, 10))
         self.seen = np.zeros((capacity, 10))
         self.pose = np.zeros((capacity, 10))
+        self.shown = self.pose.view()  # what others see of it
+        self.shown.flags.writeable = False
         self.parent = np.zeros(capacity, np.int32)
         self.generation = np.zeros(capacity, np.uint32)
         self.alive = np.zeros(capacity, np.bool_)
@@ -129,6 +131,12 @@ class Table:
         if moving:
             chosen = chosen & self.velocities.present[: self.high]
         return np.sort(self.handles(np.flatnonzero(chosen)))
+
+    def view(self, row: int, cls: type) -> Transform | Velocity | None:
+        """A live view on a component that lives in columns; None where a row has no velocity."""
+        if cls is Transform:
+            return Transform.view(self.local[row], self.shown[row])
+        return Velocity.view(self.velocities.block[row]) if self.velocities.present[row] else None
 
     # -- rows ----------------------------------------------------------------------------------------------------
 

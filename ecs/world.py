@@ -3,7 +3,7 @@ functions of a world. A world belongs to one thread.
 """
 
 from collections import deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Literal, TypeVar, cast
 
@@ -24,6 +24,7 @@ from diorama.ecs.components import (
 )
 from diorama.ecs.forest import Forest
 from diorama.ecs.names import Names
+from diorama.ecs.query import find_all
 from diorama.ecs.store import Store
 from diorama.ecs.table import CAPACITY, ROW_MASK, UNSEEN, Columns, Table, Velocities
 from diorama.ecs.tree import local_from_world
@@ -53,9 +54,7 @@ class World:
         self._names = Names()
         self._store = Store()
         self.transforms = Columns(self.table.local)
-        self._poses = self.table.pose.view()
-        self._poses.flags.writeable = False
-        self.poses = Columns(self._poses)
+        self.poses = Columns(self.table.shown)
 
     # -- making and unmaking -------------------------------------------------------------------------------------
 
@@ -265,11 +264,8 @@ class World:
     def try_get(self, entity: Entity, cls: type[T]) -> T | None:
         """The component of that type, or None."""
         row = self.row(entity)
-        if cls is Transform:
-            return cast(T, Transform.view(self.table.local[row], self._poses[row]))
-        if cls is Velocity:
-            velocities = self.table.velocities
-            return cast(T, Velocity.view(velocities.block[row])) if velocities.present[row] else None
+        if cls is Transform or cls is Velocity:
+            return cast(T | None, self.table.view(row, cls))
         return self._store.try_get(entity, cls)
 
     def has(self, entity: Entity, cls: type) -> bool:
@@ -303,24 +299,7 @@ class World:
 
     def query(self, *types: type) -> list[tuple[Any, ...]]:
         """Every (entity, component, ...) that has all the types, by ascending entity, as it is now."""
-        cold = [cls for cls in types if cls not in (Transform, Velocity)]
-        moving = Velocity in types
-        found: Iterable[tuple[Entity, Sequence[Any]]]
-        if cold:
-            found = self._store.query(*cold)
-            if moving:
-                present = self.table.velocities.present
-                found = [pair for pair in found if present[pair[0] & ROW_MASK]]
-        else:
-            found = [(entity, ()) for entity in self.table.living(moving=moving).tolist()]
-        if len(cold) == len(types):
-            return [(entity, *values) for entity, values in found]
-        answer = []
-        for entity, values in found:
-            carried = dict(zip(cold, values, strict=True))
-            parts = (carried[cls] if cls in carried else self.get(entity, cls) for cls in types)
-            answer.append((entity, *parts))
-        return answer
+        return find_all(self.table, self._store, types)
 
     @property
     def velocities(self) -> Velocities:
