@@ -183,7 +183,7 @@ def _open(args: argparse.Namespace, warnings: list[Problem]) -> "tuple[World, li
         args.file, envs=1 if args.envs is None else args.envs, shown=args.shown, ground=args.ground
     )
     graph.world.origin = options.get("origin")
-    return graph.world, [graph.advance]
+    return graph.world, [] if args.still else [graph.advance]
 
 
 def _perception(args: argparse.Namespace, world: "World", publisher: "Publisher") -> "Reporter":
