@@ -15,7 +15,7 @@ from diorama.formats.rscene.components import RsceneRecord
 from diorama.formats.rscene.document import Document, Record
 from diorama.formats.rscene.extras import NOTHING, document_extras, scene_extras
 from diorama.formats.rscene.nodes import Node, nodes_of
-from diorama.formats.rscene.references import Index, points_nowhere
+from diorama.formats.rscene.references import Index, points_nowhere, refers
 from diorama.formats.rscene.resources import resources_of
 from diorama.geo import Origin
 from diorama.schemas.errors import Problem, SceneError, StateError
@@ -57,7 +57,7 @@ def skeleton_of(document: Document, nodes: list[Node]) -> dict[str, Any]:
     An entity is `astray` when its record pointed nowhere to begin with: saving leaves such a record alone.
     """
     keys = {id(node.record): node.key for node in nodes if node.record is not None}
-    index = Index(document.records)
+    index: Index | None = None  # costly, and seldom needed
     lines: list[Any] = []
     noted = False
     for line in document.lines:
@@ -65,10 +65,12 @@ def skeleton_of(document: Document, nodes: list[Node]) -> dict[str, Any]:
             key = keys.get(id(line))
             if key is None:
                 lines.append(json_from_line(line.raw))
-            elif points_nowhere(line, index):
-                lines.append({"entity": key, "astray": True})
-            else:
-                lines.append({"entity": key})
+                continue
+            lines.append({"entity": key})
+            if refers(line):
+                index = index or Index(document.records)
+                if points_nowhere(line, index):
+                    lines[-1]["astray"] = True
         elif not noted and scene_extras(line) is not None:
             noted = True
             lines.append({"notes": line.decode()})

@@ -18,6 +18,7 @@ IDENTITY = [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 1.0, 1.0, 1.0]
 # Where a tag keeps its position, rotation and scale, if not under these very names.
 POSITION = {"terrain_region": "center", "local_fog": "center", "articulated_ik": "targetPosition"}
 ROTATION = {"articulated_ik": "orientation"}
+_COMPONENT_KEYS = (b"renderMeshPath", b"assetId", b"semanticClass", b"instanceId")
 # What makes up the record itself rather than a parameter of its sensor.
 NOT_PARAMETERS = {"path", "id", "parentGroupId", "parentObject", "parentLink", "position", "rotation", "kind"}
 
@@ -123,6 +124,17 @@ def components_of(record: Record) -> list[object]:
     if size is not None:
         found.append(Bounds(size))
     return found
+
+
+def likeness(record: Record) -> tuple[bytes | None, ...] | None:
+    """All that the asset and the components of an object depend on: objects that share it share them.
+
+    None for other records, of which there are few.
+    """
+    if record.tag != "object":
+        return None
+    positional = record.positional
+    return (*positional[1:2], *positional[12:], *map(record.extra, _COMPONENT_KEYS))
 
 
 def store_component(record: Record, value: object) -> None:

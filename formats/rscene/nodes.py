@@ -98,6 +98,7 @@ class _Tree:
         self.names: dict[str, int] = {}
         self.keys: dict[str, int] = {}
         self.counts: dict[tuple[str, str], int] = {}
+        self.contents: dict[tuple[bytes | None, ...], tuple[str, list[object]]] = {}
         graph = document.last("scene_graph")
         self.inherit = graph is None or bool(graph.get("inheritedTransforms"))
         self.extras = use_extras
@@ -117,17 +118,28 @@ class _Tree:
     def _add(self, record: Record, seen: Record) -> None:
         noted = _noted(record) if self.extras else NOTHING
         name, key = self._identity(record)
+        asset, components = self._content(seen)
         node = Node(
             record=record,
             name=self._unique(noted.name or name, self.names),
             key=self._unique(noted.key or key, self.keys),
             pose=derive.pose_of(seen),
-            asset=derive.asset_of(seen, self.index.resources) if noted.asset is UNSET else noted.asset,
-            components=derive.components_of(seen),
+            asset=asset if noted.asset is UNSET else noted.asset,
+            components=components,
         )
         node.note(noted)
         self.place[id(record)] = len(self.nodes)
         self.nodes.append(node)
+
+    def _content(self, record: Record) -> tuple[str, list[object]]:
+        """The asset and the components of a record."""
+        like = derive.likeness(record)
+        found = self.contents.get(like) if like is not None else None
+        if found is None:
+            found = derive.asset_of(record, self.index.resources), derive.components_of(record)
+            if like is not None:
+                self.contents[like] = found
+        return found
 
     def _identity(self, record: Record) -> tuple[str, str]:
         path = derive.plain(path_of(record))

@@ -80,6 +80,14 @@ def owner_of(record: Record, index: Index) -> Record | None:
     return index.node(path_of(record))
 
 
+def refers(record: Record) -> bool:
+    """Whether a record says whom it belongs or is tied to, rightly or not."""
+    kind = record.kind
+    return kind is not None and (
+        kind.role == "part" or any(record.get(name) for name in REQUIRED_REFERENCES.get(kind.tag, ()))
+    )
+
+
 def points_nowhere(record: Record, index: Index) -> list[str]:
     """The fields of a record without which it means nothing and that mean nobody; a part needs its owner."""
     kind = record.kind
