@@ -3,10 +3,11 @@
 import argparse
 import logging
 import sys
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from diorama.runtime.clock import Tick
     from diorama.runtime.demo import Demo
@@ -29,7 +30,8 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
         "  diorama demo --entities 10000\n"
         "  diorama demo --headless --ticks 500\n"
         "then, in another terminal:\n"
-        "  diorama topic list",
+        "  diorama topic list\n"
+        "  diorama ask where evtol_0",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument(
@@ -38,12 +40,16 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
     parser.add_argument("--endpoint", default=ENDPOINT, help=f"where to publish (default {ENDPOINT})")
     parser.add_argument("--rate", type=float, default=50.0, help="ticks a second (default 50)")
     parser.add_argument("--ticks", type=int, default=0, help="stop after so many ticks (default: never)")
+    parser.add_argument(
+        "--port", type=int, default=8080, help="port of the page (default 8080, or the next free one)"
+    )
     parser.add_argument("--headless", action="store_true", help="only publish: no page")
     parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
     """Run the demo until Ctrl-C or until the ticks are used up."""
+    from diorama.runtime.answer import answer
     from diorama.runtime.clock import SteppableClock
     from diorama.runtime.demo import demo
     from diorama.runtime.simulation import Simulation
@@ -58,9 +64,46 @@ def run(args: argparse.Namespace) -> int:
             systems=scene.systems,
             reporters=scene.reporters,
         )
-        _announce(scene, simulation, args.rate)
-        simulation.run(_on_tick(simulation, args.ticks))
+        with answer(simulation, topics_too=scene.perception.topics) as service, ExitStack() as page:
+            url = (
+                ""
+                if args.headless
+                else page.enter_context(_page(publisher.endpoint, service.endpoint, args.port))
+            )
+            _announce(scene, simulation, args.rate, url)
+            simulation.run(_on_tick(simulation, args.ticks))
     return 0
+
+
+@contextmanager
+def _page(endpoint: str, service: str, port: int) -> "Iterator[str]":
+    """The viewer, in a process of its own that ends with this one; gives the address of the page, or nothing."""
+    import subprocess
+    from importlib.util import find_spec
+
+    if find_spec("viser") is None:
+        print("  no page: the viewer is not installed; get it with: pip install 'diorama[viewer]'")
+        yield ""
+        return
+    command = [
+        sys.executable,
+        "-m",
+        "diorama.cli",
+        "view",
+        endpoint,
+        "--service",
+        service,
+        "--port",
+        str(port),
+    ]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout is not None
+        line = next((line for line in process.stdout if "http://" in line), "")
+        yield line[line.find("http://") :].strip()
+    finally:
+        process.terminate()
+        process.wait()
 
 
 def _publisher(endpoint: str) -> "Publisher":
@@ -104,7 +147,7 @@ def _report(simulation: "Simulation", tick: "Tick") -> None:
     )
 
 
-def _announce(scene: "Demo", simulation: "Simulation", rate: float) -> None:
+def _announce(scene: "Demo", simulation: "Simulation", rate: float, url: str) -> None:
     from diorama.schemas import topics
 
     world, endpoint = scene.world, simulation.publisher.endpoint
@@ -129,8 +172,12 @@ def _announce(scene: "Demo", simulation: "Simulation", rate: float) -> None:
     print(f"  published at {endpoint}")
     for name, hz, about in rows:
         print(f"    {name.ljust(widest)}  {hz:>6}  {about}")
+    if url:
+        print(f"\n  in the browser: {url}")
     at = "" if endpoint == ENDPOINT else f" --endpoint {endpoint}"
     print("\n  try in another terminal")
     print(f"    diorama topic hz scene/local{at}")
     print(f"    diorama topic echo clock{at}")
+    print("    diorama ask where evtol_0")
+    print(f"    diorama view {endpoint}")
     print("\n  Ctrl-C ends everything", flush=True)

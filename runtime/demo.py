@@ -220,8 +220,8 @@ def _rotor(world: World, owner: Entity, name: str, place: ArrayLike, *, diameter
     return world.spawn(
         f"{world.name(owner)}/{name}",
         Effector(name, f"demo/{name}"),
-        Bounds((diameter, 0.25, 0.12)),
-        asset="demo/tail_rotor" if "tail" in name else "demo/rotor",
+        Bounds((diameter, 0.1, diameter) if name == "tail_rotor" else (diameter, 0.26, 0.12)),
+        asset="demo/tail_rotor" if name == "tail_rotor" else "demo/rotor",
         parent=owner,
         position=place,
     )
@@ -268,7 +268,8 @@ def _around(south: float, north: float, west: float, east: float) -> NDArray[np.
 
 
 def _swarm(world: World, count: int) -> "NDArray[np.int64]":
-    made = world.insert([f"drone_{number}" for number in range(count)], asset="demo/drone")
+    names = [f"drone_{number}" for number in range(count)]
+    made = world.insert(names, asset="demo/drone", scale=np.full((count, 3), 3.0))
     world.velocities.present[world.rows(made)] = True
     return made
 

@@ -1,0 +1,166 @@
+"""`diorama record`, `replay`, `info`: keep what is published in a file, publish it again, look into it."""
+
+import argparse
+import sys
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+ENDPOINT = "tcp://127.0.0.1:5555"
+SHOW_S = 0.5
+
+
+def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    """Add the three commands."""
+    record = _command(
+        subparsers,
+        "record",
+        "record a published scene to a file",
+        "Record every update of a scene and the topics beside it to an MCAP file, which Foxglove opens as it is.\n"
+        "Ctrl-C ends it; after a crash the file is good up to the last second.",
+        "  diorama record -o flight.mcap\n  diorama record -o flight.mcap /perception --endpoint tcp://127.0.0.1:6000",
+        run_record,
+    )
+    record.add_argument("-o", "--output", required=True, metavar="FILE.mcap")
+    record.add_argument("topics", nargs="*", metavar="TOPIC", help="topics beside the scene (default: all)")
+    record.add_argument("--endpoint", default=ENDPOINT, help=f"where the publisher is (default {ENDPOINT})")
+    record.add_argument("--seconds", type=float, default=0.0, help="stop after so long (default: never)")
+    record.add_argument(
+        "--no-foxglove", action="store_true", help="leave Foxglove's own messages out: smaller files"
+    )
+
+    replay = _command(
+        subparsers,
+        "replay",
+        "publish a recording again",
+        "Publish a recording with the timing it had. Everybody follows it as if it were live.",
+        "  diorama replay flight.mcap\n  diorama replay flight.mcap --rate 4 --loop --from 30",
+        run_replay,
+    )
+    replay.add_argument("file", metavar="FILE.mcap")
+    replay.add_argument("--endpoint", default=ENDPOINT, help=f"where to publish (default {ENDPOINT})")
+    replay.add_argument("--rate", type=float, default=1.0, help="2 is twice as fast (default 1)")
+    replay.add_argument("--loop", action="store_true", help="begin again at the end")
+    replay.add_argument(
+        "--from", dest="start", type=float, default=0.0, metavar="S", help="begin so many seconds in"
+    )
+    replay.add_argument(
+        "--to", dest="end", type=float, default=float("inf"), metavar="S", help="end so many seconds in"
+    )
+    replay.add_argument("--paused", action="store_true", help="wait for `resume` or `step`")
+    replay.add_argument(
+        "--service", help="where to pause, step, resume and ask (default tcp://127.0.0.1:5556)"
+    )
+
+    info = _command(
+        subparsers,
+        "info",
+        "say what is in a recording",
+        "Print the topics of a recording, how many messages each has, how long it is and how large.",
+        "  diorama info flight.mcap\n  diorama info flight.mcap --json",
+        run_info,
+    )
+    info.add_argument("file", metavar="FILE.mcap")
+    info.add_argument("--json", action="store_true", help="print JSON")
+
+
+def run_record(args: argparse.Namespace) -> int:
+    """Record until Ctrl-C."""
+    from time import monotonic
+
+    from diorama.viewer.record import Recorder
+
+    begin = shown = monotonic()
+    with Recorder(args.output, args.endpoint, args.topics, with_foxglove=not args.no_foxglove) as recorder:
+        print(f"recording {args.endpoint} to {args.output}; Ctrl-C ends it", flush=True)
+        try:
+            while not args.seconds or monotonic() - begin < args.seconds:
+                recorder.poll(0.1)
+                if sys.stdout.isatty() and monotonic() - shown > SHOW_S:
+                    shown = monotonic()
+                    print(f"\r  {_progress(recorder, shown - begin)}   ", end="", flush=True)
+        except KeyboardInterrupt:
+            print()
+        recorder.recording.flush(at_once=True)
+        print(f"{args.output}: {_progress(recorder, monotonic() - begin)}")
+        return 0 if recorder.updates else 1
+
+
+def run_replay(args: argparse.Namespace) -> int:
+    """Publish to the end of the file, or until Ctrl-C."""
+    from diorama.transport.publisher import Publisher
+    from diorama.viewer.replay import Replay, answering
+
+    if not args.rate > 0.0:
+        print(f"--rate: expected a number above 0, got {args.rate}", file=sys.stderr)
+        return 2
+    with Publisher(args.endpoint) as publisher:
+        replay = Replay(
+            args.file, publisher, rate=args.rate, loop=args.loop, start_s=args.start, end_s=args.end
+        )
+        replay.is_paused = args.paused
+        with answering(replay, args.service) as service:
+            print(
+                f"{args.file} at {publisher.endpoint}, {args.rate:g} × as fast; asked at {service}",
+                flush=True,
+            )
+            replay.run()
+    print(f"{replay.updates} updates")
+    return 0
+
+
+def run_info(args: argparse.Namespace) -> int:
+    """Print what is in a file."""
+    from diorama.viewer.mcap_file import contents
+
+    found = contents(args.file)
+    seconds = (found.last_ns - found.first_ns) * 1e-9
+    if args.json:
+        import orjson
+
+        told = {
+            "seconds": seconds,
+            "first_ns": found.first_ns,
+            "last_ns": found.last_ns,
+            "size": found.size,
+            "is_complete": found.is_complete,
+            "topics": {
+                topic: {"messages": count, "format": found.formats[topic]}
+                for topic, count in found.messages.items()
+            },
+        }
+        print(orjson.dumps(told, option=orjson.OPT_INDENT_2).decode())
+        return 0
+    state = "" if found.is_complete else ", broken off: everything up to there is readable"
+    print(f"{args.file}: {seconds:.1f} s, {found.size / 1e6:.2f} MB{state}")
+    widest = max((len(topic) for topic in found.messages), default=0)
+    for topic, count in sorted(found.messages.items()):
+        rate = f"{count / seconds:8.1f} Hz" if seconds else ""
+        print(f"  {topic.ljust(widest)}  {count:7d}  {rate}  {found.formats[topic]}")
+    return 0
+
+
+def _progress(recorder: Any, seconds: float) -> str:
+    lost = f", {recorder.dropped} gaps" if recorder.dropped else ""
+    size = recorder.recording.size / 1e6
+    return f"{recorder.updates} updates in {seconds:.1f} s, {size:.2f} MB{lost}"
+
+
+def _command(
+    subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]",
+    name: str,
+    summary: str,
+    description: str,
+    examples: str,
+    run: "Callable[[argparse.Namespace], int]",
+) -> argparse.ArgumentParser:
+    parser = subparsers.add_parser(
+        name,
+        help=summary,
+        description=description,
+        epilog=f"examples:\n{examples}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.set_defaults(run=run)
+    return parser

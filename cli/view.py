@@ -1,0 +1,58 @@
+"""`diorama view`: follow a published scene in the browser."""
+
+import argparse
+
+ENDPOINT = "tcp://127.0.0.1:5555"
+SERVICE = "tcp://127.0.0.1:5556"
+PORT = 8080
+
+
+def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    """Add the command."""
+    parser = subparsers.add_parser(
+        "view",
+        help="follow a published scene in the browser",
+        description="Draw any published scene in a page: as an ordinary renderer, from any machine that reaches it.",
+        epilog="examples:\n  diorama view\n  diorama view tcp://127.0.0.1:6000 --port 9000 --no-browser",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        "endpoint", nargs="?", default=ENDPOINT, help=f"where it is published (default {ENDPOINT})"
+    )
+    parser.add_argument(
+        "--port", type=int, default=PORT, help=f"port of the page (default {PORT}, or the next free one)"
+    )
+    parser.add_argument(
+        "--service", default=SERVICE, help=f"where to pause, step and resume (default {SERVICE})"
+    )
+    parser.add_argument("--no-browser", action="store_true", help="only print the address of the page")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Follow until Ctrl-C."""
+    from diorama.viewer.follow import View
+    from diorama.viewer.page import Page
+
+    page = Page(port=args.port)
+    view = View(args.endpoint, page, service=args.service)
+    print(f"{args.endpoint} in the browser: {page.url}", flush=True)
+    if not args.no_browser:
+        open_browser(page.url)
+    try:
+        view.run()
+    finally:
+        view.close()
+    return 0
+
+
+def open_browser(url: str) -> bool:
+    """Open the page where there is a screen to show it on."""
+    import os
+    import sys
+    import webbrowser
+
+    screen = (
+        sys.platform in ("darwin", "win32") or os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
+    )
+    return bool(screen) and webbrowser.open(url)
