@@ -13,7 +13,20 @@ from importlib import import_module
 import diorama
 from diorama.schemas.errors import DioramaError
 
-FAMILIES = ("scene", "geo", "serve", "control", "topic", "ask", "keys", "demo", "view", "record", "network")
+FAMILIES = (
+    "scene",
+    "geo",
+    "serve",
+    "control",
+    "topic",
+    "ask",
+    "keys",
+    "demo",
+    "view",
+    "record",
+    "network",
+    "compose",
+)
 
 DESCRIPTION = """\
 A scene graph of entities and components that knows where on Earth it is.

@@ -27,8 +27,9 @@ def answer(
 ) -> Service:
     """Let a simulation answer between its ticks; close the service when it is over.
 
-    Without an endpoint it is the usual one, or a free port when that is taken.
+    Without an endpoint it is the usual one, or a free port when that is taken; over zenoh it is the publisher's.
     """
+    endpoint = endpoint or getattr(simulation.publisher.link, "shared", None)
 
     def reload_and_tell(path: Path | None) -> None:
         assert reload is not None

@@ -164,6 +164,11 @@ class Replica:
                 return update
         raise TimeoutError(f"no scene within {timeout_s} s; is a publisher running at that endpoint?")
 
+    @property
+    def silent(self) -> bool:
+        """Whether nothing has been heard for `silence_s`, not even a heartbeat."""
+        return self._silent
+
     def close(self) -> None:
         """Stop following; a running iteration ends."""
         self._closed = True

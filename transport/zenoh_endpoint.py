@@ -58,6 +58,13 @@ class ZenohEndpoint:
         scene = "" if self.scene == "main" else f"?scene={self.scene}"
         return f"zenoh:{','.join(listen)}{scene}" if listen else self.text
 
+    def with_listen(self, listen: tuple[str, ...]) -> str:
+        """The same endpoint with the ports that were really taken."""
+        if not self.listen:
+            return self.text
+        options = {**dict(parse_qsl(self.text.partition("?")[2])), "listen": ",".join(listen)}
+        return "zenoh:?" + "&".join(f"{name}={quote(value, safe='/:,[]')}" for name, value in options.items())
+
 
 def parse_endpoint(text: str) -> ZenohEndpoint:
     """Take an endpoint apart; DioramaError says what does not fit together."""

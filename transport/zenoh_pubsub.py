@@ -39,14 +39,14 @@ QUERY_S = 10.0
 
 
 class ZenohPublishLink:
-    """One publisher of one scene."""
+    """One publisher of one scene. `shared` is the endpoint by which a service of this process shares its session."""
 
     def __init__(self, endpoint: str, *, insecure: bool = False) -> None:
         where = parse_endpoint(endpoint)
         self._prefix = where.prefix
         self._session = open_session(where, serves=True, insecure=insecure)
-        discovers = where.discovers
-        self.endpoints = [where.text if discovers else where.told(self._session.listen)]
+        self.endpoints = [where.text if where.discovers else where.told(self._session.listen)]
+        self.shared = where.with_listen(self._session.listen)
         self._inbox = Inbox(INTERESTS)
         self._listeners: dict[str, set[str]] = {}
         self._queries: dict[str, Any] = {}

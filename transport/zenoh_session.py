@@ -229,21 +229,18 @@ def unpack(payload: bytes) -> list[Frame]:
 
 
 def _shared(endpoint: ZenohEndpoint, config: dict[str, Any], listen: tuple[str, ...]) -> Session:
-    name = orjson.dumps(config, option=orjson.OPT_SORT_KEYS)
-    with _lock:
-        session = _open.get(name)
-        if session is None:
-            session = _open[name] = _opened(endpoint, config, listen)
-        session.users += 1
-        return session
-
-
-def _opened(endpoint: ZenohEndpoint, config: dict[str, Any], listen: tuple[str, ...]) -> Session:
-    """Open a session; a port 0 becomes a free one, known to us."""
+    """The session with these settings; one that takes a free port (port 0, which becomes a real one) is a new one."""
     for attempt in range(PORT_ATTEMPTS):
         taken = tuple(_with_port(locator) for locator in listen)
+        config = {**config, "listen/endpoints": list(listen if endpoint.discovers else taken)}
+        name = orjson.dumps(config, option=orjson.OPT_SORT_KEYS)
         try:
-            return Session({**config, "listen/endpoints": list(taken)}, taken)
+            with _lock:
+                session = _open.get(name)
+                if session is None:
+                    session = _open[name] = Session({**config, "listen/endpoints": list(taken)}, taken)
+                session.users += 1
+                return session
         except zenoh.ZError as problem:
             if taken != listen and attempt < PORT_ATTEMPTS - 1:
                 continue  # somebody else took the port in between

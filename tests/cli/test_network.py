@@ -54,6 +54,35 @@ def test_a_scene_through_a_router(scene: Path, capfd: pytest.CaptureFixture[str]
             assert '"tick"' in capfd.readouterr().out
 
 
+def test_two_served_scenes_composed(scene: Path) -> None:
+    with (
+        running("serve", str(scene), "--endpoint", "tcp://127.0.0.1:*", says="publishing at ") as north,
+        running("serve", str(scene), "--endpoint", "tcp://127.0.0.1:*", says="publishing at ") as south,
+        running(
+            "compose",
+            f"north={north}",
+            f"south={south}",
+            "--endpoint",
+            "tcp://127.0.0.1:*",
+            says="publishing at ",
+        ) as endpoint,
+        Replica(endpoint) as replica,
+    ):
+        names = {f"{part}/{name}" for part in ("north", "south") for name in load(scene).names}
+        for _ in range(600):
+            replica.poll(0.05)
+            if set(replica.world.names) == {*names, "north", "south"}:
+                break
+        assert set(replica.world.names) == {*names, "north", "south"}
+
+
+def test_what_composing_refuses(capfd: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        main(["compose", "north"])
+    assert "expected NAME=ENDPOINT, got 'north'" in capfd.readouterr().err
+    assert main(["compose", "a=tcp://127.0.0.1:1", "a=tcp://127.0.0.1:2"]) == 2
+
+
 def test_what_a_router_refuses(capfd: pytest.CaptureFixture[str]) -> None:
     assert main(["router", "--listen", "tcp/0.0.0.0:0"]) == 1
     assert "other machines can reach this" in capfd.readouterr().err

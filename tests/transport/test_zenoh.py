@@ -2,6 +2,7 @@
 
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -251,8 +252,11 @@ def test_several_endpoints_are_refused() -> None:
         Publisher([ZENOH_FREE_PORT, "zenoh:"])
     with pytest.raises(DioramaError, match="a follower connects"):
         Replica(ZENOH_FREE_PORT)
-    with Publisher(ZENOH_FREE_PORT) as publisher, pytest.raises(DioramaError, match="cannot open"):
-        Publisher(publisher.endpoint.replace("zenoh:", "zenoh:?scene=other&listen="))
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        with pytest.raises(DioramaError, match="cannot open"):
+            Publisher(f"zenoh:?listen=tcp/127.0.0.1:{taken.getsockname()[1]}")
 
 
 def test_a_wrong_password_does_not_get_in(tmp_path: Path) -> None:
