@@ -5,6 +5,7 @@ Order: terrain, entities, sensors, `spec_fn`. Nothing here knows about environme
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import PurePosixPath
 from typing import Any
 
 import numpy as np
@@ -76,6 +77,7 @@ def compose(cfg: SceneCfg, terrain: Terrain) -> Composition:
     with composing():
         for name, part in parts.items():
             spec.attach(part, prefix=f"{name}/", frame=spec.worldbody.add_frame())
+            _rename_field_files(spec, name)
     contact_parts = {}
     for sensor in cfg.sensors:
         if isinstance(sensor, BuiltinSensorCfg):
@@ -96,6 +98,19 @@ def compose(cfg: SceneCfg, terrain: Terrain) -> Composition:
         for mesh, file in entity.mesh_files.items()
     }
     return Composition(spec=spec, keys=keys, parts=parts, contact_parts=contact_parts, mesh_files=mesh_files)
+
+
+def _rename_field_files(spec: MjSpec, entity: str) -> None:
+    """Let height fields follow their files, which attaching renames for meshes and textures only."""
+    for element in (*spec.hfields, *spec.skins):
+        file = PurePosixPath(element.file)
+        renamed = str(file.parent / entity / file.name)
+        if (
+            element.name.startswith(f"{entity}/")
+            and element.file not in spec.assets
+            and renamed in spec.assets
+        ):
+            element.file = renamed
 
 
 def _check_names(cfg: SceneCfg) -> None:

@@ -225,22 +225,27 @@ class Scene:
         ids = simulation.ids(env_ids)
         simulation.reset(ids, self._init_key)
         self.reset_counts[ids] += 1
-        if self.terrain.generated is not None:
-            self._move_to_origins(simulation, np.arange(self.num_envs)[ids])
+        self._place(simulation, np.arange(self.num_envs)[ids])
 
-    def _move_to_origins(self, simulation: Simulation, ids: Ints) -> None:
-        """Shift everything that hangs on the world: by its free joint, as mocap body, or in the model."""
-        model, origins = simulation.model, self.env_origins[ids]
-        for index in self._indices.values():
-            for body in index.tops:
-                joint = int(model.body_jntadr[body])
-                if joint >= 0 and model.jnt_type[joint] == mujoco.mjtJoint.mjJNT_FREE:
-                    address = int(model.jnt_qposadr[joint])
-                    simulation.qpos[ids, address : address + 3] += origins
-                elif model.body_mocapid[body] >= 0:
-                    simulation.batch.bind("mocap_pos")[ids, model.body_mocapid[body]] += origins
-                else:
+    def _place(self, simulation: Simulation, ids: Ints) -> None:
+        """Put what hangs on the world to its place: by its free joint, as mocap body, or in the model.
+
+        State was just reset, so on a plane only fixed bases that were moved are not there yet.
+        """
+        model = simulation.model
+        origins = (self.env_origins - self.env_offsets)[ids]
+        for body in (body for index in self._indices.values() for body in index.tops):
+            joint = int(model.body_jntadr[body])
+            if joint >= 0 and model.jnt_type[joint] == mujoco.mjtJoint.mjJNT_FREE:
+                address = int(model.jnt_qposadr[joint])
+                simulation.qpos[ids, address : address + 3] += origins
+            elif model.body_mocapid[body] >= 0:
+                simulation.batch.bind("mocap_pos")[ids, model.body_mocapid[body]] += origins
+            else:
+                if self.terrain.generated is not None or "body_pos" in simulation.expanded:
                     simulation.expand("body_pos")[ids, body] = model.body_pos[body] + origins
+                if "body_quat" in simulation.expanded:
+                    simulation.expand("body_quat")[ids, body] = model.body_quat[body]
         simulation.written(ids)
 
     def to_zip(self, path: str | Path) -> Path:

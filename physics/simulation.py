@@ -65,6 +65,7 @@ class Simulation:
         self._bound: dict[str, Any] = {
             name: self.batch.bind(name) for name in ("xpos", "xquat", "sensordata")
         }
+        self.expanded: set[str] = set()
         self._written = np.ones(num_envs, dtype=bool)
         self._any_written = True
         self._lag = np.zeros(num_envs)
@@ -179,6 +180,7 @@ class Simulation:
 
     def expand(self, name: str) -> Floats:
         """A model field with a value per environment, (environments, …), writable."""
+        self.expanded.add(name)
         values: Floats = self.batch.expand(name)
         return values
 

@@ -1,5 +1,6 @@
 """Exported scenes open in MuJoCo by themselves, with meshes and the initial state."""
 
+import re
 import shutil
 import zipfile
 from pathlib import Path
@@ -15,6 +16,7 @@ from diorama.physics import (
     SceneCfg,
     TerrainEntityCfg,
     TerrainGeneratorCfg,
+    open_model,
 )
 from diorama.tests.physics.models import gymnasium_model, textured_cubes, walker
 from diorama.tests.physics.test_compose import add_gantry
@@ -38,7 +40,9 @@ def test_zip_round_trip_with_the_source_directory_gone(tmp_path: Path) -> None:
     shutil.rmtree(source)
     path = scene.to_zip(tmp_path / "scene.zip")
     with zipfile.ZipFile(path) as archive:
-        assert sum(name.endswith((".stl", ".msh", ".png")) for name in archive.namelist()) >= 4
+        named = set(re.findall(r'file="([^"]+)"', archive.read("scene.xml").decode()))
+        assert len(named) == 5
+        assert named <= set(archive.namelist())
     with path.open("rb") as file:
         model = mujoco.MjSpec.from_zip(file).compile()
     ours = scene.compile()
@@ -54,6 +58,18 @@ def test_zip_round_trip_with_the_source_directory_gone(tmp_path: Path) -> None:
         sorted(model.site(name).pos.tolist() for name in marks), sorted(scene.env_origins.tolist())
     )
     assert ours.nsite == model.nsite - 4
+
+
+def test_an_exported_scene_is_an_entity_of_another(tmp_path: Path) -> None:
+    cubes = EntityCfg(file=textured_cubes(tmp_path / "source"))
+    inner = Scene(SceneCfg(entities={"robot": EntityCfg(spec_fn=walker), "cubes": cubes}))
+    path = inner.to_zip(tmp_path / "inner.zip")
+    shutil.rmtree(tmp_path / "source")
+    outer = Scene(SceneCfg(num_envs=2, entities={"all": EntityCfg(file=path)})).initialize()
+    assert outer.model.body("all/robot/trunk").id > 0
+    assert outer.model.nmesh == 4
+    graph = open_model(path)
+    assert "inner/robot/trunk" in graph.world.names
 
 
 def test_directory_with_generated_terrain(tmp_path: Path) -> None:

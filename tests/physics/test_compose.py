@@ -352,6 +352,27 @@ def test_colliding_names_from_spec_fn_are_mujocos_to_refuse() -> None:
     assert said == "spec_fn: MuJoCo says: Error: repeated name 'cube/cube' in body"
 
 
+def test_what_only_the_whole_cannot_do_is_said_of_the_whole() -> None:
+    def massless(spec: Any) -> None:
+        spec.worldbody.add_body(name="ghost").add_joint()
+
+    def spoil(spec: Any) -> None:
+        spec.body("cube/cube").add_body(name="cube/tail").add_joint()
+
+    cfg = SceneCfg(entities={"cube": EntityCfg(spec_fn=cube)}, spec_fn=massless, extent=7.0)
+    assert refused(cfg).startswith("composed scene (entities: cube): MuJoCo says: Error: mass and inertia")
+    cfg = SceneCfg(entities={"cube": EntityCfg(spec_fn=cube)}, spec_fn=spoil)
+    assert refused(cfg).startswith("entity 'cube': MuJoCo says: Error: mass and inertia")
+
+
+def test_a_users_own_error_in_spec_fn_stays_his() -> None:
+    def wrong(spec: Any) -> None:
+        raise ValueError("I did this")
+
+    with pytest.raises(ValueError, match="I did this"):
+        Scene(SceneCfg(spec_fn=wrong))
+
+
 @pytest.mark.parametrize(
     ("cfg", "message"),
     [

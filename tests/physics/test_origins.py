@@ -51,3 +51,7 @@ def test_shares_are_contiguous_and_within_one_of_exact(count: int, weights: list
     exact = np.array(weights) / sum(weights) * count
     if exact.min() >= 1:
         assert np.abs(counts - exact).max() < 1
+
+
+def test_a_small_share_still_gets_one() -> None:
+    np.testing.assert_array_equal(np.bincount(share(10, [0.98, 0.01, 0.01])), [8, 1, 1])

@@ -18,8 +18,8 @@ from diorama.physics import (
 )
 from diorama.physics.sensors import BuiltinSensor
 from diorama.physics.terrain import Terrain
-from diorama.schemas.errors import StateError
-from diorama.tests.physics.models import arm, cube, gymnasium_model, mujoco_testdata, walker
+from diorama.schemas.errors import SceneError, StateError
+from diorama.tests.physics.models import arm, cube, gymnasium_model, hand, mujoco_testdata, walker
 from diorama.tests.physics.test_compose import add_gantry
 
 EXACT = 1e-12  # metres, radians
@@ -180,6 +180,11 @@ def test_a_fixed_base_can_be_moved_in_single_environments() -> None:
     np.testing.assert_allclose(
         manipulator.data.root_link_pos_w[0], scene.env_origins[0] + [0, 1, 0.1], atol=EXACT
     )
+    scene.reset([2])
+    np.testing.assert_allclose(
+        manipulator.data.root_link_pose_w[2, 2:], [0.1, 1, 0, 0, 0], atol=EXACT, err_msg="back at its start"
+    )
+    np.testing.assert_allclose(manipulator.data.root_link_vel_w, 0, atol=EXACT)
     with pytest.raises(StateError, match="its base is fixed"):
         manipulator.write_root_velocity_to_sim(np.zeros(6))
 
@@ -280,3 +285,26 @@ def test_soft_limits_shrink_around_the_middle() -> None:
     scene = Scene(SceneCfg(entities={"it": cfg})).initialize()
     np.testing.assert_allclose(scene.entities["it"].data.joint_pos_limits, [[-1.2, 1.2]] * 2)
     np.testing.assert_allclose(scene.entities["it"].data.soft_joint_pos_limits, [[-0.6, 0.6]] * 2)
+
+
+def test_a_mocap_body_goes_where_it_is_put_and_back() -> None:
+    scene = Scene(SceneCfg(num_envs=3, entities={"it": EntityCfg(spec_fn=hand)})).initialize()
+    it = scene.entities["it"]
+    target = np.array([0.5, 0.5, 1, 0, 0, 1, 0])
+    it.write_mocap_pose_to_sim(target, slice(1, 3))
+    np.testing.assert_allclose(it.data.root_link_pose_w[1:], np.tile(target, (2, 1)), atol=EXACT)
+    np.testing.assert_allclose(it.data.root_link_pos_w[0], scene.env_origins[0], atol=EXACT)
+    scene.reset([])
+    np.testing.assert_allclose(it.data.root_link_pose_w[2], target, atol=EXACT)
+    scene.reset()
+    np.testing.assert_allclose(it.data.root_link_pos_w, scene.env_origins, atol=EXACT)
+
+
+def test_elements_are_found_by_expression() -> None:
+    robot = make(1).entities["robot"]
+    assert robot.find_bodies(["left_.*", "trunk"]) == ([0, 1], ["trunk", "left_leg"])
+    assert robot.find_geoms(".*_foot")[1] == ["left_foot", "right_foot"]
+    assert robot.find_sites("imu") == ([0], ["imu"])
+    assert robot.find_actuators(".*") == ([0, 1], robot.actuator_names)
+    with pytest.raises(SceneError, match="entity 'robot': nothing matches 'toe'"):
+        robot.find_geoms("toe")
