@@ -11,7 +11,7 @@ from diorama.transport.scene_text import SceneText, changed_components
 
 def complete_document(text: SceneText, world: World, header: Header) -> bytes:
     """The whole scene."""
-    return b'{"header":' + _json_header(header) + b"," + text.complete(world)[1:]
+    return b"".join([b'{"header":', _json_header(header), b",", text.complete(world)[1:]])
 
 
 def changes_document(world: World, header: Header, since: Since) -> bytes:

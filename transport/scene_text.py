@@ -1,10 +1,10 @@
 """The scene document as text with gaps: everything but the numbers that move is kept ready, the numbers are spliced in.
 
-orjson writes the numbers of many entities in one go, and joining them with the ready pieces gives the very bytes that
-`orjson.dumps` of the whole document would, in about half the time. Pieces are kept while the structure stays.
+The result are the very bytes that `orjson.dumps` of the whole document would give, in about half the time. Pieces are
+kept while the structure stays.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from itertools import chain
 from typing import Any
 from uuid import uuid4
@@ -16,14 +16,13 @@ from numpy.typing import NDArray
 from diorama.ecs import Effector, World, locate
 from diorama.formats.aerosim_write import Mount, document, mounts_below, owner_of
 from diorama.transport import codec
-from diorama.transport.codec import Since
+from diorama.transport.codec import Frame, Since
+from diorama.transport.splice import Splice
 
 Floats = NDArray[np.float64]
 # Stands for a number in a text that is about to be cut up; random, so that no name can contain it.
 MARK = uuid4().hex
 MARK_JSON = f'"{MARK}"'.encode()
-# Numbers written and joined at a time: a working set that stays in the second-level cache.
-CHUNK = 256 * 22
 MOVING_PARTS = ("ned", "lla", "ecef", "cartesian")
 
 
@@ -32,35 +31,41 @@ class SceneText:
 
     def __init__(self) -> None:
         self._state: tuple[int, int] | None = None
-        self._chunks: list[list[bytes]] = []
+        self._splice = Splice([b""])
         self._actors: NDArray[np.intp] = np.empty(0, np.intp)
         self._effectors: NDArray[np.intp] = np.empty(0, np.intp)
         self._moving: NDArray[np.intp] = np.empty(0, np.intp)
 
-    def complete(self, world: World) -> bytes:
-        """The whole document."""
+    def complete(self, world: World) -> Frame:
+        """The whole document, good until it is asked for again."""
         if self._state != (id(world), world.epoch):
-            self._cut(world)
-            self._state = (id(world), world.epoch)
-        numbers = np.concatenate(
+            self._state = (id(world), world.epoch) if self._cut(world) else None
+        numbers = self._numbers(world)
+        # Without a latitude somewhere, or with a number that is none (which is refused), the gaps are others.
+        if self._state is None or not np.isfinite(numbers).all():
+            return orjson.dumps(document(world))
+        return self._splice.fill(numbers)
+
+    def _numbers(self, world: World) -> Floats:
+        """What stands in the gaps, in their order."""
+        return np.concatenate(
             [
                 _state_numbers(world, self._actors).ravel(),
                 world.table.local[self._effectors].ravel(),
                 world.velocities.block[self._moving].ravel(),
             ]
         )
-        if not np.isfinite(numbers).all():
-            document(world)  # names the entity
-        return _filled(self._chunks, numbers)
 
-    def _cut(self, world: World) -> None:
-        """Make the pieces between the numbers, and note whose numbers they are."""
+    def _cut(self, world: World) -> bool:
+        """Make the pieces between the numbers, and note whose they are; False when some place has no coordinates."""
         whole = document(world)
         parts = whole["components"]
         actors = parts.get("actor_state", {})
         for state in actors.values():
             _blank(state["pose"])
             for name in MOVING_PARTS if "world_coordinate" in state else ():
+                if name not in state["world_coordinate"]:
+                    return False
                 _blank(state["world_coordinate"][name])
         for listed in parts.get("effectors", {}).values():
             for effector in listed:
@@ -73,7 +78,8 @@ class SceneText:
         mounted = [list(_own_effectors(world, owner)) for owner in owners if owner is not None]
         self._effectors = np.array([world.row(entity) for one in mounted for entity in one], np.intp)
         self._moving = _rows_of(world, moving)
-        self._chunks = _chunked(orjson.dumps(whole).split(MARK_JSON))
+        self._splice = Splice(orjson.dumps(whole).split(MARK_JSON))
+        return True
 
 
 def changed_components(
@@ -89,10 +95,7 @@ def changed_components(
     for entity in list(told):
         told |= _effectors_below(world, entity)
     whole = document(world, told) if told else {"entities": {}, "components": {}}
-    texts = {
-        group: [orjson.dumps(key) + b":" + orjson.dumps(value) for key, value in values.items()]
-        for group, values in whole["components"].items()
-    }
+    texts = {group: _members(values) for group, values in whole["components"].items()}
     # An effector without components of its own stands in its owner's list only, even if it was an entity before.
     dropped = [key for key in map(world.key, told) if key not in whole["entities"]]
     known = {world.row(entity) for entity in told}
@@ -135,9 +138,17 @@ def _effectors_below(world: World, entity: int) -> set[int]:
 
 
 def _tell_states(world: World, rows: list[int], texts: dict[str, list[bytes]]) -> None:
-    if rows:
-        pieces = _pieces_of(document(world, [world.entity_at(rows[0])])["components"]["actor_state"])
-        _tell(world, "actor_state", rows, pieces, _state_numbers(world, np.array(rows)), texts)
+    if not rows:
+        return
+    numbers = _state_numbers(world, np.array(rows))
+    whole = np.asarray(np.isfinite(numbers).all(axis=1))
+    alike = [row for row, has in zip(rows, whole.tolist(), strict=True) if has]
+    if alike:
+        pieces = _pieces_of(document(world, [world.entity_at(alike[0])])["components"]["actor_state"])
+        _tell(world, "actor_state", alike, pieces, numbers[whole], texts)
+    if len(alike) < len(rows):  # some are where there is no latitude
+        others = document(world, [world.entity_at(row) for row in set(rows).difference(alike)])
+        texts.setdefault("actor_state", []).extend(_members(others["components"]["actor_state"]))
 
 
 def _tell_velocities(world: World, rows: list[int], texts: dict[str, list[bytes]]) -> None:
@@ -149,9 +160,12 @@ def _tell_velocities(world: World, rows: list[int], texts: dict[str, list[bytes]
 def _tell_effectors(world: World, owners: list[int], texts: dict[str, list[bytes]]) -> None:
     if owners:
         lists = document(world, owners)["components"]["effectors"]
-        texts.setdefault("effectors", []).extend(
-            orjson.dumps(key) + b":" + orjson.dumps(value) for key, value in lists.items()
-        )
+        texts.setdefault("effectors", []).extend(_members(lists))
+
+
+def _members(values: dict[str, Any]) -> list[bytes]:
+    """`"key":value` of each."""
+    return [orjson.dumps(key) + b":" + orjson.dumps(value) for key, value in values.items()]
 
 
 def _tell(
@@ -163,18 +177,17 @@ def _tell(
     texts: dict[str, list[bytes]],
 ) -> None:
     """The same pieces for every row, with its own key and numbers."""
-    filled = []
-    first, *rest = pieces
-    for row in rows:
-        filled += [orjson.dumps(world.key(world.entity_at(row))) + b":" + first, *rest[:-1], rest[-1] + b","]
-    # Each record's last piece meets the next one's first; joined, they are one text of all records.
-    width = numbers.shape[1] + 1
-    joined = [filled[0]]
-    for start in range(0, len(filled), width):
-        joined += filled[start + 1 : start + width - 1]
-        following = filled[start + width] if start + width < len(filled) else b""
-        joined.append(filled[start + width - 1] + following)
-    texts.setdefault(group, []).append(_filled(_chunked(joined), numbers.ravel())[:-1])
+    first, *between, last = pieces
+    width = numbers.shape[1]
+    written = orjson.dumps(numbers.ravel(), option=orjson.OPT_SERIALIZE_NUMPY)[1:-1].split(b",")
+    step = 2 * width + 1
+    woven = [last + b","] * (len(rows) * step)
+    woven[0::step] = [orjson.dumps(world.key(world.entity_at(row))) + b":" + first for row in rows]
+    for number in range(width):
+        woven[2 * number + 1 :: step] = written[number::width]
+    for number, piece in enumerate(between, start=1):
+        woven[2 * number :: step] = [piece] * len(rows)
+    texts.setdefault(group, []).append(b"".join(woven)[:-1])
 
 
 def _pieces_of(values: dict[str, Any]) -> list[bytes]:
@@ -214,24 +227,3 @@ def _rows_of(world: World, keys: Iterable[str]) -> NDArray[np.intp]:
 def _own_effectors(world: World, owner: int) -> Iterable[int]:
     """The effectors of an owner's list, in its order."""
     return (entity for entity, mount in mounts_below(world, owner).items() if mount.owner == owner)
-
-
-def _chunked(pieces: Sequence[bytes]) -> list[list[bytes]]:
-    """Pieces in chunks, a number after each of them, and what follows the last number as a chunk of its own."""
-    same: dict[bytes, bytes] = {}
-    kept = [same.setdefault(piece, piece) for piece in pieces]
-    return [kept[start : min(start + CHUNK, len(kept) - 1)] for start in range(0, len(kept) - 1, CHUNK)] + [
-        kept[-1:]
-    ]
-
-
-def _filled(chunks: list[list[bytes]], numbers: Floats) -> bytes:
-    """The text with its numbers. Each chunk's work is thrown away at once, so that the next finds it in the cache."""
-    texts = []
-    for index, pieces in enumerate(chunks[:-1]):
-        part = numbers[index * CHUNK : (index + 1) * CHUNK]
-        woven = [b""] * (2 * len(pieces))
-        woven[0::2] = pieces
-        woven[1::2] = orjson.dumps(part, option=orjson.OPT_SERIALIZE_NUMPY)[1:-1].split(b",")
-        texts.append(b"".join(woven))
-    return b"".join([*texts, *chunks[-1]])

@@ -11,7 +11,9 @@ from diorama.formats.aerosim_write import document
 from diorama.geo import Origin
 from diorama.schemas.errors import StateError
 from diorama.tests.transport.history import play
+from diorama.transport.codec import UPDATE, Header, Since
 from diorama.transport.publisher import Publisher
+from diorama.transport.scene_json import changes_document
 from diorama.transport.scene_text import SceneText
 from diorama.transport.subscriber import Message, Subscriber
 
@@ -88,9 +90,28 @@ def test_the_text_of_an_empty_world_and_of_more_than_a_chunk() -> None:
     text = SceneText()
     propagate(world)
     assert text.complete(world) == orjson.dumps(document(world))
-    world.insert(700)
+    world.insert(2500)
     propagate(world)
     assert text.complete(world) == orjson.dumps(document(world))
+
+
+def test_where_there_is_no_latitude_none_is_told() -> None:
+    world = World(Origin(0.0, 0.0, 0.0))
+    text = SceneText()
+    entity = world.spawn("a")
+    world.spawn("b")
+    propagate(world)
+    assert text.complete(world) == orjson.dumps(document(world))
+    for down in (6.378e6, 0.0):  # the Earth's centre, and back
+        since = Since(world.version, world.epoch)
+        world.get(entity, Transform).position[2] = down
+        propagate(world)
+        assert text.complete(world) == orjson.dumps(document(world))
+        assert SceneText().complete(world) == orjson.dumps(document(world))
+        changes = orjson.loads(changes_document(world, Header(UPDATE, bytes(16), 2), since))
+        assert changes["components"]["actor_state"] == {
+            world.key(entity): document(world)["components"]["actor_state"][world.key(entity)]
+        }
 
 
 def test_numbers_that_are_not_finite_are_refused_by_name() -> None:
