@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from diorama.ecs import World
+    from diorama.runtime.aerosim_bridge import AeroSimBridge
     from diorama.runtime.clock import Clock, Tick
     from diorama.runtime.simulation import Reporter, Simulation, System
     from diorama.transport.publisher import Publisher
@@ -80,6 +81,20 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
         "--insecure", action="store_true", help="allow binds that other machines reach, without keys"
     )
     parser.add_argument(
+        "--aerosim",
+        nargs="?",
+        const="zenoh:",
+        metavar="ENDPOINT",
+        help="show the scene in AeroSim's renderers too: zenoh:... (default) or kafka://HOST:PORT",
+    )
+    parser.add_argument(
+        "--renderer",
+        action="append",
+        default=[],
+        metavar="ID",
+        help="with --aerosim: wait for this renderer (default: those of the scene's viewports, or 0)",
+    )
+    parser.add_argument(
         "--still",
         action="store_true",
         help="move nothing: velocities, waypoints and rotors wait for your program",
@@ -99,6 +114,8 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
 
 def run(args: argparse.Namespace) -> int:
     """Serve until the ticks are used up or somebody stops it."""
+    from contextlib import ExitStack
+
     from diorama.runtime.answer import answer
     from diorama.runtime.simulation import Simulation
     from diorama.transport.publisher import Publisher
@@ -121,7 +138,8 @@ def run(args: argparse.Namespace) -> int:
         security=security,
         insecure=args.insecure,
     )
-    with publisher:
+    with ExitStack() as stack:
+        stack.enter_context(publisher)
         simulation = Simulation(
             world,
             publisher,
@@ -137,10 +155,12 @@ def run(args: argparse.Namespace) -> int:
             security=security,
             insecure=args.insecure,
         )
-        with service:
-            if not args.quiet:
-                _announce(args, simulation, service.endpoint)
-            simulation.run(_stopper(simulation, args.ticks))
+        stack.enter_context(service)
+        if args.aerosim:
+            stack.enter_context(_aerosim(args, simulation))
+        if not args.quiet:
+            _announce(args, simulation, service.endpoint)
+        simulation.run(_stopper(simulation, args.ticks))
     return 0
 
 
@@ -154,12 +174,16 @@ def _reporters(args: argparse.Namespace, world: "World", publisher: "Publisher")
 
 def _reload(args: argparse.Namespace, simulation: "Simulation", path: "Path | None") -> None:
     """Go on with the file as it is now, or with another; when it is wrong, nothing changes."""
+    from diorama.runtime.aerosim_bridge import AeroSimBridge
+
     again = argparse.Namespace(**{**vars(args), "quiet": True, "paused": False})
     if path is not None:
         again.file = str(path)
     world, systems = _open(again, [])
     clock = _clock(again, world) if isinstance(world.resource("clock"), dict) and not args.rate else None
-    simulation.replace(world, systems, _reporters(again, world, simulation.publisher), clock)
+    bridges = [reporter for reporter in simulation.reporters if isinstance(reporter, AeroSimBridge)]
+    reporters: list[Reporter] = [*_reporters(again, world, simulation.publisher), *bridges]
+    simulation.replace(world, systems, reporters, clock)
     args.file = again.file
 
 
@@ -203,6 +227,33 @@ def _airsim(publisher: "Publisher") -> "Reporter":
     from diorama.runtime.airsim_topics import airsim_reports
 
     return lambda world, tick: airsim_reports(world, tick, publisher.listens)
+
+
+def _aerosim(args: argparse.Namespace, simulation: "Simulation") -> "AeroSimBridge":
+    """AeroSim's renderers, told of every tick. A scene that was a sim_config is sent to them as it was written."""
+    from diorama.formats import jsonc
+    from diorama.formats.files import read_file
+    from diorama.runtime.aerosim_bridge import AeroSimBridge
+
+    written = jsonc.parse(read_file(args.file), args.file).value if _is_json(args.file) else None
+    is_config = isinstance(written, dict) and {"clock", "world", "renderers"} <= written.keys()
+    bridge = AeroSimBridge(
+        args.aerosim,
+        simulation.world,
+        renderers=args.renderer,
+        sim_config=written if is_config else None,
+        step_ns=getattr(simulation.clock, "step_ns", 20_000_000),
+        insecure=args.insecure,
+    )
+    simulation.reporters = (*simulation.reporters, bridge)
+    simulation.idlers.append(bridge.poll)
+    if not args.quiet:
+        print(f"AeroSim's renderers {', '.join(bridge.renderers)} are awaited at {bridge.endpoint}")
+    return bridge
+
+
+def _is_json(file: str) -> bool:
+    return file.endswith((".json", ".jsonc"))
 
 
 def _clock(args: argparse.Namespace, world: "World") -> "Clock":

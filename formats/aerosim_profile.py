@@ -122,16 +122,22 @@ def profile_document(world: World) -> dict[str, Any]:
     return {"entities": listed, "resources": resources, "components": components}
 
 
-def message(content: Mapping[str, Any], *, time_ns: int | None = None, platform_time_ns: int = 0) -> bytes:
+def message(
+    content: Mapping[str, Any],
+    *,
+    topic: str = UPDATE_TOPIC,
+    time_ns: int | None = None,
+    platform_time_ns: int = 0,
+) -> bytes:
     """A document as the message that AeroSim's orchestrator sends to renderers; times in nanoseconds."""
-    sim = {"sec": UNSET_SECOND, "nanosec": 0} if time_ns is None else _stamp(time_ns)
+    sim = {"sec": UNSET_SECOND, "nanosec": 0} if time_ns is None else stamp(time_ns)
     return orjson.dumps(
         {
             "metadata": {
-                "topic": UPDATE_TOPIC,
+                "topic": topic,
                 "type_name": "aerosim::types::JsonData",
                 "timestamp_sim": sim,
-                "timestamp_platform": _stamp(platform_time_ns),
+                "timestamp_platform": stamp(platform_time_ns),
             },
             "data": {"data": orjson.dumps(content).decode()},
         }
@@ -225,6 +231,7 @@ def _sensor_document(sensor: Sensor) -> dict[str, Any]:
     }
 
 
-def _stamp(time_ns: int) -> dict[str, int]:
+def stamp(time_ns: int) -> dict[str, int]:
+    """A time in nanoseconds as AeroSim writes it."""
     second, nanosecond = divmod(time_ns, 1_000_000_000)
     return {"sec": second, "nanosec": nanosecond}

@@ -50,6 +50,7 @@ class Simulation:
         self.systems = tuple(systems)
         self.reporters = tuple(reporters)
         self.service: Answering | None = None
+        self.idlers: list[Callable[[], object]] = []  # called between ticks, while paused too
         self.tick = Tick(0, 0, 0)
         self.finished = -1  # the index of the last finished tick
         self._complaint = ""
@@ -87,6 +88,8 @@ class Simulation:
         if timeout_s > 0:
             wait_any(links, timeout_s)
         self.publisher.poll()
+        for idler in self.idlers:
+            idler()
         if self.service is not None and self.service.poll(tick=self.finished) and self.clock.is_paused:
             self.publisher.publish(self.world, self.tick)  # no tick will come to show what was commanded
 
