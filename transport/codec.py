@@ -249,7 +249,7 @@ def _stamped_rows(world: World, stamps: NDArray[np.int64], since: Since) -> Rows
     return np.flatnonzero(stale).astype(np.int32)
 
 
-def is_run(rows: Rows) -> bool:
+def is_run(rows: NDArray[np.signedinteger[Any]]) -> bool:
     """Whether rows follow each other without a gap, so that their values are one block of every column."""
     return (
         len(rows) > 0 and int(rows[-1]) - int(rows[0]) + 1 == len(rows) and bool((rows[1:] > rows[:-1]).all())

@@ -13,10 +13,12 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
-from diorama.ecs import Effector, World, locate
+from diorama.ecs import Effector, World
+from diorama.ecs.locate import refresh
 from diorama.formats.aerosim_write import Mount, document, mounts_below, owner_of
 from diorama.transport import codec
 from diorama.transport.codec import Frame, Since
+from diorama.transport.decimals import DEGREES, METRES, PARTS, DecimalText, require_decimals
 from diorama.transport.splice import Splice
 
 Floats = NDArray[np.float64]
@@ -26,12 +28,22 @@ MARK_JSON = f'"{MARK}"'.encode()
 MOVING_PARTS = ("ned", "lla", "ecef", "cartesian")
 
 
-class SceneText:
-    """The text of one world's document."""
+# What kind of number each is, for those who want fixed decimals.
+POSE_KINDS = [METRES] * 3 + [PARTS] * 7
+PLACE_KINDS = [METRES] * 3 + [DEGREES, DEGREES, METRES] + [METRES] * 6
+VELOCITY_KINDS = [PARTS] * 6
 
-    def __init__(self) -> None:
+
+class SceneText:
+    """The text of one world's document; with `decimals` numbers have a fixed number of these (see `decimals.py`)."""
+
+    def __init__(self, *, decimals: bool = False) -> None:
+        if decimals:
+            require_decimals()
+        self._decimals = decimals
         self._state: tuple[int, int] | None = None
         self._splice = Splice([b""])
+        self._fields: DecimalText | None = None
         self._actors: NDArray[np.intp] = np.empty(0, np.intp)
         self._effectors: NDArray[np.intp] = np.empty(0, np.intp)
         self._moving: NDArray[np.intp] = np.empty(0, np.intp)
@@ -44,17 +56,16 @@ class SceneText:
         # Without a latitude somewhere, or with a number that is none (which is refused), the gaps are others.
         if self._state is None or not np.isfinite(numbers).all():
             return orjson.dumps(document(world))
-        return self._splice.fill(numbers)
+        written = None if self._fields is None else self._fields.fill(numbers)
+        return self._splice.fill(numbers) if written is None else written
 
     def _numbers(self, world: World) -> Floats:
         """What stands in the gaps, in their order."""
-        return np.concatenate(
-            [
-                _state_numbers(world, self._actors).ravel(),
-                world.table.local[self._effectors].ravel(),
-                world.velocities.block[self._moving].ravel(),
-            ]
-        )
+        states = _state_numbers(world, self._actors).ravel()
+        if len(self._effectors) == len(self._moving) == 0:
+            return states
+        effectors, velocities = world.table.local[self._effectors], world.velocities.block[self._moving]
+        return np.concatenate([states, effectors.ravel(), velocities.ravel()])
 
     def _cut(self, world: World) -> bool:
         """Make the pieces between the numbers, and note whose they are; False when some place has no coordinates."""
@@ -78,7 +89,13 @@ class SceneText:
         mounted = [list(_own_effectors(world, owner)) for owner in owners if owner is not None]
         self._effectors = np.array([world.row(entity) for one in mounted for entity in one], np.intp)
         self._moving = _rows_of(world, moving)
-        self._splice = Splice(orjson.dumps(whole).split(MARK_JSON))
+        pieces = orjson.dumps(whole).split(MARK_JSON)
+        self._splice = Splice(pieces)
+        if self._decimals:
+            state = POSE_KINDS if world.origin is None else POSE_KINDS + PLACE_KINDS
+            parts = (state, self._actors), (POSE_KINDS, self._effectors), (VELOCITY_KINDS, self._moving)
+            kinds = [np.tile(np.array(kinds, np.int8), len(rows)) for kinds, rows in parts]
+            self._fields = DecimalText(pieces, np.concatenate(kinds))
         return True
 
 
@@ -204,11 +221,18 @@ def _pieces_of(values: dict[str, Any]) -> list[bytes]:
 
 def _state_numbers(world: World, rows: NDArray[np.intp]) -> Floats:
     """(n, 10) local poses, and with an Earth (n, 22): NED, LLA, ECEF and cartesian after them."""
-    local = world.table.local[rows]
+    table = world.table
     if world.origin is None:
-        return local
-    place = locate(world, rows)
-    return np.concatenate([local, place.ned, place.lla, place.ecef, place.cartesian], axis=1)
+        return table.local[rows]
+    ecef, lla = refresh(world)
+    numbers = np.empty((len(rows), 22))
+    chosen = slice(int(rows[0]), int(rows[-1]) + 1) if codec.is_run(rows) else rows
+    numbers[:, 0:10] = table.local[chosen]
+    numbers[:, 10:13] = table.pose[chosen, 0:3]
+    numbers[:, 13:16] = lla[chosen]
+    numbers[:, 16:19] = ecef[chosen]
+    np.subtract(numbers[:, 16:19], world.origin.ecef, out=numbers[:, 19:22])
+    return numbers
 
 
 def _blank(value: dict[str, Any]) -> None:
