@@ -67,10 +67,9 @@ def refresh(world: World) -> tuple[Floats, Floats]:
     if table.located_for != world.origin_epoch:
         table.located_for = world.origin_epoch
         table.located = -1
-    order = settle_order(world)
-    stale = order[table.posed[order] > table.located]
+    stale = np.flatnonzero((table.posed[: table.high] > table.located) & table.alive[: table.high])
     if len(stale):
-        first, last = int(stale.min()), int(stale.max()) + 1
+        first, last = int(stale[0]), int(stale[-1]) + 1
         if last - first == len(stale):  # a whole block: straight into the columns
             locate_block(table.pose[first:last, 0:3], origin, table.ecef[first:last], table.lla[first:last])
         else:

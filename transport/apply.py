@@ -37,12 +37,11 @@ def apply_update(world: World, columns: Columns) -> None:
     try:
         _apply_structure(world, columns.structure)
         if len(rows):
-            if rows.max() >= table.high or not table.alive[rows].all():
+            # Usually one block of rows, or a few; then a slice spares looking each of them up.
+            chosen = slice(int(rows[0]), int(rows[-1]) + 1) if codec.is_run(rows) else rows
+            if rows.max() >= table.high or not table.alive[chosen].all():
                 raise MessageError("poses for entities that are not there")
-            if codec.is_run(rows):
-                table.local[int(rows[0]) : int(rows[-1]) + 1] = columns.values
-            else:
-                table.local[rows] = columns.values
+            table.local[chosen] = columns.values
         _set_velocities(world, columns)
     except (DioramaError, ValueError, TypeError, KeyError) as problem:
         raise MessageError(f"update: {problem}") from None

@@ -9,8 +9,7 @@ from uuid import uuid4
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from diorama.ecs.table import ROW_BITS
-from diorama.ecs.tree import propagate, settle_order
+from diorama.ecs.tree import propagate
 from diorama.ecs.world import World
 from diorama.geo import AXES, rotation
 from diorama.schemas import topics
@@ -343,11 +342,12 @@ class Replica:
 
     def _conclude(self, steps: "list[_Step]") -> Update:
         world = self.world
-        order = settle_order(world)
         complete = any(step.complete for step in steps)
-        since = -1 if complete else min(step.since for step in steps)
-        rows = (order if complete else order[world.table.posed[order] > since]).astype(np.int64)
-        changed = rows | world.table.generation[rows].astype(np.int64) << ROW_BITS
+        if complete:
+            changed = world.entities
+        else:
+            since = min(step.since for step in steps)
+            changed = world.table.handles(codec.posed_rows(world, codec.Since(since, world.epoch)))
         header = steps[-1].header
         if self._interpolated:
             handles = world.entities
