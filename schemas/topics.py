@@ -47,6 +47,11 @@ def encoding_of_snapshot(topic: str) -> str | None:
     return parts[1] if asks and (parts[1] in CONTINUES or parts[1].startswith(SNAPSHOT_PREFIX)) else None
 
 
+def family(topic: str) -> str:
+    """The topic itself; of snapshots and views, whose names are endless, what they have in common."""
+    return next((common for common in (SNAPSHOT, VIEW) if topic.startswith(common)), topic)
+
+
 def user_topic(name: str) -> str:
     """A topic name of the user's own, with the slash at its end; refuses one that would meet ours."""
     topic = name if name.endswith("/") else f"{name}/"

@@ -18,6 +18,7 @@ from diorama.transport import codec
 from diorama.transport.codec import Block, Header, Since
 from diorama.transport.connect import open_publish_link
 from diorama.transport.engine import Frame
+from diorama.transport.listeners import Listeners
 from diorama.transport.scene_json import changes_document, complete_document
 from diorama.transport.scene_text import SceneText
 from diorama.transport.security import ServerSecurity
@@ -53,7 +54,7 @@ class Statistics:
     joins: int = 0
     resyncs: int = 0  # complete scenes asked for again: a listener lost updates, or its connection
     bytes_sent: int = 0
-    messages: dict[str, int] = field(default_factory=dict)
+    messages: dict[str, int] = field(default_factory=dict)  # by topic; all snapshots are one, and all views
 
 
 class Publisher:
@@ -82,8 +83,7 @@ class Publisher:
         self.sequence = 0
         self.statistics = Statistics()
         self._keyframe_interval = keyframe_interval
-        self._listening: set[str] = set()
-        self._joining: list[str] = []
+        self._listeners = Listeners()
         self._since = Since()
         self._world: World | None = None
         self._moment: Tick = _Moment()
@@ -104,7 +104,7 @@ class Publisher:
 
     def listens(self, topic: str) -> bool:
         """Whether somebody listens to a topic."""
-        return any(topic.startswith(prefix) for prefix in self._listening)
+        return self._listeners.hears(topic)
 
     def publish(self, world: World, tick: Tick | None = None) -> None:
         """Tell everybody what changed since the last update."""
@@ -129,7 +129,10 @@ class Publisher:
         self._beat()
 
     def send_json(self, topic: str, value: Mapping[str, Any]) -> None:
-        """Publish a message of your own, as JSON, if somebody listens."""
+        """Publish a message of your own, as JSON, if somebody listens; numbers and arrays of numpy are welcome.
+
+        JSON has no NaN and no infinity: they arrive as null.
+        """
         name = topics.user_topic(topic)
         if self.listens(name):
             self._send(name, codec.DATA, [orjson.dumps(value, option=orjson.OPT_SERIALIZE_NUMPY)])
@@ -138,7 +141,8 @@ class Publisher:
         """Publish bytes of your own, if somebody listens."""
         name = topics.user_topic(topic)
         if self.listens(name):
-            self._send(name, codec.DATA, list(frames))
+            # Large frames travel without copying: what the caller may write again is copied first.
+            self._send(name, codec.DATA, [bytes(frame) for frame in frames])
 
     def poll(self, timeout_s: float = 0.0) -> None:
         """Between updates: greet whoever joined and keep the heartbeat going. Call it while waiting or paused."""
@@ -209,23 +213,22 @@ class Publisher:
         done = self._link.send(topic, [codec.pack_header(self._header(kind, sequence)), *frames])
         self._buffers.sent(done)
         self.statistics.bytes_sent += sum(len(frame) for frame in frames)
-        self.statistics.messages[topic] = self.statistics.messages.get(topic, 0) + 1
+        counted = topics.family(topic)
+        self.statistics.messages[counted] = self.statistics.messages.get(counted, 0) + 1
 
     def _notice_interests(self, timeout_s: float = 0.0) -> None:
         for interest in self._link.interests(timeout_s):
             if interest.topic.startswith(VIEW):
                 self._views.want(interest.topic, interest.listens)
-            elif not interest.topic.startswith(topics.SNAPSHOT):
-                (self._listening.add if interest.listens else self._listening.discard)(interest.topic)
-            elif interest.listens and topics.encoding_of_snapshot(interest.topic):
-                self._joining.append(interest.topic)
+            else:
+                self._listeners.note(interest.topic, interest.listens)
 
     def _answer_joins(self) -> None:
         """A complete scene for each newcomer, on the topic that only it listens to; equal encodings share the work."""
-        if not self._joining or self._world is None:
+        if self._world is None:
             return
         bodies: dict[str, tuple[list[Frame], int | None]] = {}
-        for topic in self._joining:
+        for topic in self._listeners.take_joins():
             encoding = topics.encoding_of_snapshot(topic) or ""
             if encoding not in bodies:
                 bodies[encoding] = self._complete_body(self._world, encoding)
@@ -236,7 +239,6 @@ class Publisher:
             again = topic.rstrip("/").rpartition(".")[2] not in ("", "0")
             self.statistics.joins += not again
             self.statistics.resyncs += again
-        self._joining.clear()
 
     def _complete_body(self, world: World, encoding: str) -> tuple[list[Frame], int | None]:
         """Body frames and, for a view, its own sequence; no frames when there is nothing of the kind."""

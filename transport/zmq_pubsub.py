@@ -31,6 +31,8 @@ class HasFileno(Protocol):
 ZERO_COPY_BYTES = 64 * 1024
 LONGEST_SUBSCRIPTION_BYTES = 4096
 MAX_MESSAGE_BYTES = 1 << 30
+# Wishes looked at in one go: who sends them without end must not keep the publisher from publishing.
+MOST_INTERESTS = 1000
 
 
 class ZmqPublishLink:
@@ -89,16 +91,17 @@ class ZmqPublishLink:
         found: list[Interest] = []
         if timeout_s > 0 and not self._socket.poll(round(timeout_s * 1000)):
             return found
-        while True:
+        for _ in range(MOST_INTERESTS):
             try:
                 frame = self._socket.recv_multipart(zmq.NOBLOCK)[0]
             except zmq.Again:
-                return found
+                break
             if frame[:1] in (b"\0", b"\1"):
                 try:
                     found.append(Interest(frame[1:].decode(), frame[:1] == b"\1"))
                 except UnicodeDecodeError:
                     continue  # nobody of ours
+        return found
 
     def close(self) -> None:
         """Send what is queued as far as it goes at once, and end."""
@@ -151,7 +154,10 @@ class ZmqSubscribeLink:
         except zmq.Again:
             if timeout_s <= 0 or not self._socket.poll(max(1, round(timeout_s * 1000))):
                 return None
-            parts = self._socket.recv_multipart(copy=False)
+            try:
+                parts = self._socket.recv_multipart(zmq.NOBLOCK, copy=False)
+            except zmq.Again:
+                return None
         return parts[0].bytes.decode(errors="replace"), [part.buffer for part in parts[1:]]
 
     def close(self) -> None:

@@ -1,0 +1,166 @@
+"""A publisher under demanding subscribers: its memory, its time and what it has sent stay its own."""
+
+import logging
+
+import numpy as np
+import pytest
+import zmq
+
+from diorama.ecs import World, propagate
+from diorama.runtime.clock import Tick
+from diorama.schemas import topics
+from diorama.transport import codec, listeners, zmq_pubsub
+from diorama.transport.listeners import Listeners
+from diorama.transport.publisher import Publisher
+from diorama.transport.subscriber import Subscriber
+from diorama.transport.zmq_pubsub import ZmqPublishLink
+
+FREE_PORT = "tcp://127.0.0.1:*"
+
+
+def wait_for(publisher: Publisher, topic: str) -> None:
+    """Until somebody listens to a topic."""
+    for _ in range(1000):
+        publisher.poll(0.01)
+        if publisher.listens(topic):
+            return
+    raise AssertionError(f"nobody listens to {topic}")
+
+
+def test_wild_subscriptions_are_bounded_and_nobody_misses_a_topic(caplog: pytest.LogCaptureFixture) -> None:
+    known = Listeners()
+    with caplog.at_level(logging.WARNING, "diorama.transport"):
+        for number in range(3 * listeners.MOST_TOPICS):
+            known.note(f"wild/{number}/", True)
+    assert len(known._others) == listeners.MOST_TOPICS
+    assert len(caplog.records) == 1
+    known.note(topics.SCENE_LOCAL, True)
+    assert known.hears(topics.SCENE_LOCAL)
+    assert not known.hears(topics.SCENE_JSON)
+    assert known.hears(f"wild/{3 * listeners.MOST_TOPICS - 1}/")
+
+
+def test_prefixes_count_as_zeromq_counts_them() -> None:
+    known = Listeners()
+    for prefix in ("", "sce", "my/top", "grüße/"):
+        known.note(prefix, True)
+        assert known.hears(topics.SCENE_JSON) == (prefix in ("", "sce"))
+        assert known.hears("my/topic/") == (prefix in ("", "my/top"))
+        assert known.hears("grüße/") == (prefix in ("", "grüße/"))
+        known.note(prefix, False)
+        assert not known.hears(topics.SCENE_JSON)
+
+
+def test_newcomers_before_the_first_update_are_bounded_and_may_give_up() -> None:
+    known = Listeners()
+    for number in range(3 * listeners.MOST_JOINS):
+        known.note(topics.snapshot("local", f"impatient.{number}"), True)
+    known.note(topics.snapshot("local", "impatient.0"), False)
+    waiting = known.take_joins()
+    assert len(waiting) == listeners.MOST_JOINS - 1
+    assert topics.snapshot("local", "impatient.0") not in waiting
+    assert known.take_joins() == []
+
+
+def test_a_flood_of_wishes_is_looked_at_in_parts() -> None:
+    link = ZmqPublishLink([FREE_PORT], queue=4)
+    socket = zmq.Context.instance().socket(zmq.SUB)
+    try:
+        socket.sndhwm = 0  # a wish that finds the queue full is lost
+        socket.connect(link.endpoints[0])
+        wanted = 3 * zmq_pubsub.MOST_INTERESTS
+        for number in range(wanted):
+            socket.subscribe(f"wild/{number}/")
+        seen = 0
+        while seen < wanted:
+            found = link.interests(10.0)
+            assert 0 < len(found) <= zmq_pubsub.MOST_INTERESTS
+            seen += len(found)
+    finally:
+        socket.close(0)
+        link.close()
+
+
+def test_statistics_do_not_grow_with_every_newcomer() -> None:
+    world = World()
+    world.spawn("rock")
+    with Publisher(FREE_PORT) as publisher:
+        publisher.publish(world)
+        wishes = [topics.snapshot("local", f"visitor{number}.0") for number in range(20)]
+        with Subscriber(publisher.endpoint, *wishes) as subscriber:
+            for _ in range(1000):
+                publisher.poll(0.01)
+                if publisher.statistics.joins == 20:
+                    break
+            assert subscriber.receive(5.0) is not None
+        assert publisher.statistics.messages == {topics.HEARTBEAT: 1, topics.SNAPSHOT: 20}
+
+
+@pytest.mark.parametrize("queue", [16, 2])
+def test_what_was_sent_never_changes_however_late_it_is_read(queue: int) -> None:
+    """Update n puts every entity at north n: a message read late must hold its own n and no other."""
+    world = World()
+    world.insert(20_000)
+    with (
+        Publisher(FREE_PORT, queue=queue) as publisher,
+        Subscriber(publisher.endpoint, topics.SCENE_WORLD, topics.SCENE_LOCAL, queue=1) as slow,
+    ):
+        wait_for(publisher, topics.SCENE_LOCAL)
+        for number in range(1, 13):
+            world.transforms.position[:20_000, 0] = number
+            propagate(world)
+            publisher.publish(world, Tick(number, number, 1))
+        seen = 0
+        while (message := slow.receive(0.5)) is not None:
+            columns = codec.decode_columns(message.frames)
+            assert (columns.values[:, 0] == message.header.tick).all()
+            seen += 1
+        assert seen >= queue
+
+
+def test_the_senders_own_memory_may_be_written_again_at_once() -> None:
+    block = np.zeros(1 << 17)
+    with (
+        Publisher(FREE_PORT) as publisher,
+        Subscriber(publisher.endpoint, "pixels", queue=1) as slow,
+    ):
+        wait_for(publisher, "pixels/")
+        for number in range(8):
+            block[:] = number
+            publisher.send_bytes("pixels", memoryview(block).cast("B"))
+        for number in range(8):
+            message = slow.receive(5.0)
+            assert message is not None
+            assert (np.frombuffer(message.frames[0]) == number).all()
+
+
+def test_json_of_ones_own_takes_numpy_and_names_in_any_script() -> None:
+    with Publisher(FREE_PORT) as publisher, Subscriber(publisher.endpoint, "grüße/東京") as subscriber:
+        wait_for(publisher, "grüße/東京/")
+        publisher.send_json("grüße/東京", {"a": np.float64(0.5), "b": np.arange(3), "c": float("nan")})
+        message = subscriber.receive(5.0)
+        assert message is not None
+        assert message.topic == "grüße/東京"
+        assert message.json() == {"a": 0.5, "b": [0, 1, 2], "c": None}
+
+
+def test_worlds_may_be_swapped_back_and_forth() -> None:
+    one, two = World(), World()
+    one.spawn("one")
+    two.spawn("two")
+    with (
+        Publisher(FREE_PORT) as publisher,
+        Subscriber(publisher.endpoint, topics.SCENE_JSON, topics.SCENE_LOCAL) as subscriber,
+    ):
+        wait_for(publisher, topics.SCENE_LOCAL)
+        for world, name in ((one, "one"), (two, "two"), (one, "one")):
+            publisher.publish(world)
+            local = subscriber.receive(5.0)
+            assert local is not None
+            assert local.header.kind == codec.COMPLETE
+            assert codec.decode_columns(local.frames).structure.name == [name]
+            document = subscriber.receive(5.0)
+            assert document is not None
+            assert [
+                each["actor_name"] for each in document.json()["components"]["actor_properties"].values()
+            ] == [name]
