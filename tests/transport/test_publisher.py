@@ -64,7 +64,7 @@ def test_newcomers_before_the_first_update_are_bounded_and_may_give_up() -> None
 
 def test_a_flood_of_wishes_is_looked_at_in_parts() -> None:
     link = ZmqPublishLink([FREE_PORT], queue=4)
-    socket = zmq.Context.instance().socket(zmq.SUB)
+    socket: zmq.Socket[bytes] = zmq.Context.instance().socket(zmq.SUB)
     try:
         socket.sndhwm = 0  # a wish that finds the queue full is lost
         socket.connect(link.endpoints[0])
@@ -127,7 +127,7 @@ def test_the_senders_own_memory_may_be_written_again_at_once() -> None:
         wait_for(publisher, "pixels/")
         for number in range(8):
             block[:] = number
-            publisher.send_bytes("pixels", memoryview(block).cast("B"))
+            publisher.send_bytes("pixels", block.data.cast("B"))
         for number in range(8):
             message = slow.receive(5.0)
             assert message is not None
