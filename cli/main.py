@@ -26,6 +26,7 @@ FAMILIES = (
     "record",
     "network",
     "compose",
+    "shot",
 )
 
 DESCRIPTION = """\

@@ -153,6 +153,11 @@ def run_where(args: argparse.Namespace) -> int:
 
 def run_convert(args: argparse.Namespace) -> int:
     """Read one file, write the other."""
+    if args.source.lower().endswith(".mcap") and args.target.lower().endswith(".rrd"):
+        from diorama.viewer.rerun_sink import convert_recording
+
+        print(f"{args.target}: {_count(convert_recording(args.source, args.target), 'update', 'updates')}")
+        return 0
     from diorama.runtime.load import save
 
     world = _load(args.source, args)

@@ -1,6 +1,7 @@
 """`diorama view`: follow a published scene in the browser."""
 
 import argparse
+from pathlib import Path
 
 ENDPOINT = "tcp://127.0.0.1:5555"
 SERVICE = "tcp://127.0.0.1:5556"
@@ -13,7 +14,10 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
         "view",
         help="follow a published scene in the browser",
         description="Draw any published scene in a page: as an ordinary renderer, from any machine that reaches it.",
-        epilog="examples:\n  diorama view\n  diorama view tcp://127.0.0.1:6000 --port 9000 --no-browser",
+        epilog="examples:\n"
+        "  diorama view\n"
+        "  diorama view tcp://127.0.0.1:6000 --port 9000 --no-browser\n"
+        "  diorama view --rerun",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument(
@@ -25,17 +29,30 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
     parser.add_argument(
         "--service", default=SERVICE, help=f"where to pause, step and resume (default {SERVICE})"
     )
+    parser.add_argument(
+        "--assets",
+        action="append",
+        default=[],
+        metavar="DIR",
+        help="where to look for meshes; may be repeated",
+    )
+    parser.add_argument("--rerun", action="store_true", help="show it in Rerun instead of the browser")
     parser.add_argument("--no-browser", action="store_true", help="only print the address of the page")
     parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
     """Follow until Ctrl-C."""
+    if args.rerun:
+        from diorama.viewer.rerun_sink import follow
+
+        follow(args.endpoint)
+        return 0
     from diorama.viewer.follow import View
     from diorama.viewer.page import Page
 
     page = Page(port=args.port)
-    view = View(args.endpoint, page, service=args.service)
+    view = View(args.endpoint, page, service=args.service, assets=[Path(folder) for folder in args.assets])
     print(f"{args.endpoint} in the browser: {page.url}", flush=True)
     if not args.no_browser:
         open_browser(page.url)

@@ -67,6 +67,12 @@ FORMATS = (
         markers=(b"<mujoco", b"<robot"),
     ),
     Format(
+        name="usd",
+        about="USD stages, written only: hierarchy, poses, cameras, references (extra usd)",
+        module="diorama.formats.usd",
+        suffixes=(".usda", ".usdc", ".usd"),
+    ),
+    Format(
         name="rscene",
         about="RaiSim Engine 2 scenes (.rscene) and projects",
         module="diorama.formats.rscene",

@@ -1,10 +1,14 @@
 """How an entity is drawn: which shape, how large, in which colour."""
 
 import colorsys
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 from zlib import crc32
 
 from diorama.ecs import Bounds, Classification, Effector, Entity, Sensor, World
+from diorama.viewer.meshes import find_mesh, mesh_shape
 from diorama.viewer.shapes import Color, Shape, shape
 
 # The first shape one of whose words stands in the asset, the sensor type, the label or the name.
@@ -46,6 +50,8 @@ PALETTES: dict[str, tuple[Color, ...]] = {
     "marker": ((90, 140, 200),),
     "box": ((170, 180, 192), (186, 178, 166), (160, 176, 172)),
 }
+GEOM = "#geom"  # how the names of a physics model's shapes end
+ENDLESS = 40.0  # m; how much is drawn of a plane that has no end
 PLAIN: Color = (170, 180, 192)
 GOLDEN_RATIO = 0.618033988749895
 
@@ -60,20 +66,52 @@ class Appearance:
     color: Color
 
 
-def appearance(world: World, entity: Entity, *, by_segmentation: bool = False) -> Appearance | None:
-    """How to draw an entity; None for one that only holds others together."""
+def appearance(
+    world: World, entity: Entity, *, by_segmentation: bool = False, folders: Sequence[Path] | None = None
+) -> Appearance | None:
+    """How to draw an entity; None for one that only holds others together.
+
+    With `folders`, the meshes of assets are looked for there; without, no file is opened.
+    """
     asset, name = world.asset(entity), world.name(entity)
     sensor, bounds = world.try_get(entity, Sensor), world.try_get(entity, Bounds)
     labelled, effector = world.try_get(entity, Classification), world.try_get(entity, Effector)
-    if not (asset or bounds or labelled or sensor or effector):
+    geom = world.groups(entity).get("geom") if name.endswith(GEOM) else None
+    if not (asset or bounds or labelled or sensor or effector or geom):
         return None
     told = [asset, effector.path if effector else "", sensor.type if sensor else ""]
     told += [labelled.label if labelled else "", name.rpartition("/")[2]]
     found = kind_of(told) or ("box" if bounds else "marker")
+    color = segmentation_color(labelled, asset) if by_segmentation else kind_color(found, name)
+    if geom and not by_segmentation:
+        red, green, blue = (min(255, max(0, round(255 * float(channel)))) for channel in geom["rgba"][:3])
+        color = red, green, blue
+    if folders is not None and (path := find_mesh(asset, folders)) is not None:
+        drawn = mesh_shape(path, geom is not None)
+        if drawn is not None:
+            return Appearance(drawn, drawn.size, drawn.center, color)
+    if geom:
+        return _geom(geom, color)
     drawn = shape(found)
     size, center = (bounds.size, bounds.center) if bounds else (drawn.size, drawn.center)
-    color = segmentation_color(labelled, asset) if by_segmentation else kind_color(found, name)
     return Appearance(drawn, size, center, color)
+
+
+def _geom(geom: Mapping[str, Any], color: Color) -> Appearance | None:
+    """A shape of a physics model, by its half sizes, or radius and half length."""
+    kind, (x, y, z) = geom["type"], (*(float(value) for value in geom["size"]), 0.0, 0.0, 0.0)[:3]
+    sizes = {
+        "box": ("box", (2 * x, 2 * y, 2 * z)),
+        "sphere": ("sphere", (2 * x, 2 * x, 2 * x)),
+        "ellipsoid": ("sphere", (2 * x, 2 * y, 2 * z)),
+        "cylinder": ("cylinder", (2 * x, 2 * x, 2 * y)),
+        "capsule": ("capsule", (2 * x, 2 * x, 2 * (x + y))),
+        "plane": ("box", (2 * x or ENDLESS, 2 * y or ENDLESS, 0.002)),
+    }
+    if kind not in sizes:
+        return None
+    name, size = sizes[kind]
+    return Appearance(shape(name), size, (0.0, 0.0, 0.0), color)
 
 
 def kind_of(told: list[str]) -> str | None:

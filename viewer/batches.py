@@ -93,3 +93,8 @@ def _moving(world: World) -> set[int]:
         if present[row] or parent in found:
             found.add(entity)
     return found
+
+
+def same_structure(known: tuple[World, int] | None, world: World) -> bool:
+    """Whether a world is still the one that was known, with the structure it had then."""
+    return known is not None and known[0] is world and known[1] == world.epoch

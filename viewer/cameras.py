@@ -54,7 +54,7 @@ def lens(parameters: Mapping[str, Any]) -> tuple[float, float]:
         inner = {}
     fov = _number(inner.get("fov", inner.get("fov-degrees")), USUAL_FOV_DEG)
     size = inner.get("resolution", (inner.get("width"), inner.get("height")))
-    pair = (size.get("x"), size.get("y")) if isinstance(size, Mapping) else tuple(size)
+    pair = (size.get("x"), size.get("y")) if isinstance(size, Mapping) else tuple(size or ())
     width, height = (
         _number(value, usual) for value, usual in zip((*pair, 0, 0)[:2], USUAL_RESOLUTION, strict=True)
     )

@@ -4,8 +4,10 @@ Everything about the world happens in the thread that runs `View.run`; clicks co
 """
 
 from collections import deque
+from collections.abc import Sequence
 from dataclasses import replace
 from math import atan2, remainder, tau
+from pathlib import Path
 from time import monotonic
 
 import numpy as np
@@ -18,7 +20,7 @@ from diorama.schemas.errors import MessageError
 from diorama.transport.replica import Replica, Update
 from diorama.transport.subscriber import Subscriber
 from diorama.viewer.appearance import Appearance, appearance
-from diorama.viewer.batches import Batch, batches, scene_center
+from diorama.viewer.batches import Batch, batches, same_structure, scene_center
 from diorama.viewer.cameras import frustum_of, is_camera, is_lidar
 from diorama.viewer.control import Control
 from diorama.viewer.earth_map import FARTHEST, MapView, Outline, fitted, map_svg
@@ -46,8 +48,10 @@ DETECTED, TRUE, SELECTED, RING = (240, 110, 30), (40, 150, 80), (30, 96, 230), (
 class View:
     """One scene in one page."""
 
-    def __init__(self, endpoint: str, page: Page, *, service: str | None = None) -> None:
-        self.endpoint, self.page = endpoint, page
+    def __init__(
+        self, endpoint: str, page: Page, *, service: str | None = None, assets: Sequence[Path] = ()
+    ) -> None:
+        self.endpoint, self.page, self._assets = endpoint, page, assets
         self._control = Control(service) if service else None
         self.replica = Replica(endpoint, on_event=self._event)
         self._perceived = Subscriber(endpoint, "/", queue=20)
@@ -62,7 +66,7 @@ class View:
         self._origin = np.zeros(3)
         self._radius = 1.0
         self._ground = 0.0
-        self._built: tuple[int, int] = (0, -1)  # which world, and its epoch
+        self._built: tuple[World, int] | None = None  # the world that is drawn, and its epoch then
         self._last_build = -1.0
         self._selected: Entity | None = None
         self._selected_name = ""
@@ -153,9 +157,8 @@ class View:
         if not self.replica.whole and not self._batches:
             return
         now = monotonic()
-        if self._built != (id(world), world.epoch) and (
-            self._built[0] != id(world) or now - self._last_build > REBUILD_S
-        ):
+        another = self._built is None or self._built[0] is not world
+        if another or (not same_structure(self._built, world) and now - self._last_build > REBUILD_S):
             self._rebuild(world)
             self._last_build = now
         elif update is not None:
@@ -170,8 +173,8 @@ class View:
 
     def _rebuild(self, world: World) -> None:
         """Structure changed: sort everything into batches again."""
-        fresh = self._built[0] != id(world)
-        self._built = (id(world), world.epoch)
+        fresh = self._built is None or self._built[0] is not world
+        self._built = (world, world.epoch)
         self._reselect(world, fresh)
         rows = world.rows(world.entities)
         if fresh:
@@ -186,7 +189,8 @@ class View:
         self._looks = {
             entity: look
             for entity in world.entities.tolist()
-            if (look := appearance(world, entity, by_segmentation=by_segmentation)) is not None
+            if (look := appearance(world, entity, by_segmentation=by_segmentation, folders=self._assets))
+            is not None
         }
         self._batches = batches(world, self._looks.get, self._concealed(world))
         self.page.set_batches(
@@ -405,8 +409,7 @@ class View:
             self._opened ^= {entity}
         elif verb == "hide":
             self._hidden ^= {entity}
-            self._built = (self._built[0], -1)
-            self._last_build = -1.0
+            self._redraw()
         elif verb == "through":
             self._select(world, entity)
             self._through, self._mode = entity, "free"
@@ -441,6 +444,11 @@ class View:
         if name == "grid":
             self.page.show_furniture(value)
         elif name == "segmentation":
+            self._redraw()
+
+    def _redraw(self) -> None:
+        """Sort everything into batches again with the next picture."""
+        if self._built is not None:
             self._built = (self._built[0], -1)
             self._last_build = -1.0
 

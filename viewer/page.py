@@ -91,7 +91,7 @@ class Page:
         nodes = []
         for index, part in enumerate(batch.shape.parts):
             node = self._server.scene.add_batched_meshes_simple(
-                f"{ROOT}/entities/{batch.shape.name}_{number}_{index}",
+                f"{ROOT}/entities/{number}_{index}",
                 part.mesh.vertices.astype(np.float32),
                 part.mesh.faces,
                 w_first,

@@ -310,7 +310,7 @@ def _link(world: World, entity: Entity) -> str:
 def _table(title: str, rows: list[tuple[str, str]]) -> str:
     head = f"<h3>{escape(title)}</h3>" if title else ""
     cells = "".join(
-        f"<tr><td>{key}</td><td>{value}</td></tr>" if key else f"<tr><td colspan=2>{value}</td></tr>"
+        f"<tr><td>{escape(key)}</td><td>{value}</td></tr>" if key else f"<tr><td colspan=2>{value}</td></tr>"
         for key, value in rows
     )
     return f"{head}<table>{cells}</table>"

@@ -7,11 +7,13 @@ from typing import Any, Self
 
 import numpy as np
 
+from diorama.ecs import World
 from diorama.schemas import topics
 from diorama.transport.codec import Frame, unpack_header
 from diorama.transport.replica import Replica, Update
 from diorama.transport.subscriber import Subscriber
 from diorama.viewer import foxglove
+from diorama.viewer.batches import same_structure
 from diorama.viewer.mcap_file import Recording
 
 FOXGLOVE_S = 0.1  # Foxglove's messages are an extra: ten times a second is plenty
@@ -48,7 +50,7 @@ class Recorder:
         self.recording = Recording(path)
         self._with_foxglove = with_foxglove
         self._next_foxglove = 0.0
-        self._structure: tuple[int, int] | None = None
+        self._structure: tuple[World, int] | None = None
         # Wall clocks jump; what lies between two messages must not.
         self._epoch_ns = time.time_ns() - time.monotonic_ns()
         self.updates = 0
@@ -101,14 +103,13 @@ class Recorder:
 
     def _note_foxglove(self, update: Update, now: int) -> None:
         world = self._replica.world
-        structure = (id(world), world.epoch)
-        fresh = structure != self._structure
+        fresh = not same_structure(self._structure, world)
         if not fresh and time.monotonic() < self._next_foxglove:
             return
         self._next_foxglove = time.monotonic() + FOXGLOVE_S
         recording = self.recording
         if fresh:
-            self._structure = structure
+            self._structure = (world, world.epoch)
             recording.add_encoded(
                 now, foxglove.SCENE_TOPIC, foxglove.SCENE, foxglove.scene_update(world, now)
             )

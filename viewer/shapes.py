@@ -10,7 +10,7 @@ from functools import cache
 
 import numpy as np
 
-from diorama.viewer.solids import Mesh, ball, box, cone, cylinder, frustum, hull, joined, tube, wing
+from diorama.viewer.solids import Mesh, ball, band, box, cone, cylinder, frustum, hull, joined, tube, wing
 
 Color = tuple[int, int, int]
 Parts = list[tuple[Mesh, Color | None]]
@@ -160,7 +160,7 @@ def _truck() -> Parts:
 
 
 def _building() -> Parts:
-    floors = [box((1.012, 1.012, 0.055), (0.0, 0.0, 0.5 - z)) for z in (0.14, 0.28, 0.42, 0.56, 0.70, 0.84)]
+    floors = [band((1.012, 1.012, 0.055), (0.0, 0.0, 0.5 - z)) for z in (0.14, 0.28, 0.42, 0.56, 0.70, 0.84)]
     roof = box((0.4, 0.35, 0.03), (0.1, 0.05, -0.505))
     return [(joined([box((1.0, 1.0, 1.0))]), None), (joined(floors), WINDOWS), (roof, GREY)]
 
@@ -263,8 +263,25 @@ def _marker() -> Parts:
     ]
 
 
+def _sphere() -> Parts:
+    return [(ball((0.5, 0.5, 0.5), sides=18, rings=13), None)]
+
+
+def _cylinder() -> Parts:
+    return [(cylinder(0.5, 1.0), None)]
+
+
+def _capsule() -> Parts:
+    tilt = np.linspace(0.05, 0.5, 5) * np.pi
+    cap = [(0.25 + 0.25 * np.cos(t), 0.5 * np.sin(t), 0.5 * np.sin(t), 0.0) for t in tilt.tolist()]
+    return [(tube([*cap, *((-place, a, b, rise) for place, a, b, rise in reversed(cap))], sides=18), None)]
+
+
 SHAPES: dict[str, Callable[[], Parts]] = {
     "box": _box,
+    "sphere": _sphere,
+    "cylinder": _cylinder,
+    "capsule": _capsule,
     "evtol": _evtol,
     "helicopter": _helicopter,
     "rotor": _rotor,

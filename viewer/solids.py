@@ -34,6 +34,13 @@ def box(size: ArrayLike, center: ArrayLike = (0.0, 0.0, 0.0)) -> Mesh:
     return frustum(size, (1.0, 1.0), center)
 
 
+def band(size: ArrayLike, center: ArrayLike = (0.0, 0.0, 0.0)) -> Mesh:
+    """The four sides of a box, without bottom and top."""
+    whole = box(size, center)
+    upright = np.ptp(whole.vertices[whole.faces][..., 2], axis=1) > 0.0
+    return Mesh(whole.vertices, whole.faces[upright])
+
+
 def frustum(size: ArrayLike, top: tuple[float, float], center: ArrayLike = (0.0, 0.0, 0.0)) -> Mesh:
     """A box whose top is `top` times as long and wide as its bottom, such as the cabin of a car."""
     low = np.array([(-1, -1, 1), (1, -1, 1), (1, 1, 1), (-1, 1, 1)], np.float64)

@@ -19,8 +19,9 @@ SCENES = Path(__file__).parent.parent / "scenes"
 
 
 @pytest.mark.parametrize("known", FORMATS, ids=lambda known: known.name)
-def test_every_format_can_be_read_and_is_known_by_an_ending(known: Format) -> None:
-    assert callable(import_module(known.module).read)
+def test_every_format_can_be_read_or_written_and_is_known_by_an_ending(known: Format) -> None:
+    module = import_module(known.module)
+    assert callable(getattr(module, "read", None) or module.write)
     assert all(known.suffixes)
 
 

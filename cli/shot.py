@@ -1,0 +1,66 @@
+"""`diorama shot`: a picture of a scene, without a browser."""
+
+import argparse
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from diorama.ecs import World
+
+ENDPOINT = "tcp://127.0.0.1:5555"
+
+
+def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    """Add the command."""
+    parser = subparsers.add_parser(
+        "shot",
+        help="draw a picture of a scene, without a browser",
+        description="Draw a published scene, a scene file or the demo, in perspective and from above.",
+        epilog="examples:\n"
+        "  diorama shot tcp://127.0.0.1:5555 now.png\n"
+        "  diorama shot houston.scene.json houston.pdf\n"
+        "  diorama shot demo demo.png",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        "source", metavar="ENDPOINT", help="where it is published; or a scene file; or `demo`"
+    )
+    parser.add_argument("output", metavar="OUT.png", help="the picture: .png, .pdf, .svg, .jpg")
+    parser.add_argument(
+        "--timeout", type=float, default=5.0, metavar="S", help="how long to wait for a scene (default 5)"
+    )
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Take the picture."""
+    from diorama.viewer.shot import shot
+
+    world = _world(args.source, args.timeout)
+    shot(world, args.output)
+    print(f"{args.output}: {len(world)} entities")
+    return 0
+
+
+def _world(source: str, timeout_s: float) -> "World":
+    """The world of an endpoint, of a file, or the demo's after half a minute."""
+    if source == "demo":
+        from diorama.runtime.clock import Tick
+        from diorama.runtime.demo import demo
+        from diorama.runtime.step import step
+
+        scene = demo()
+        step(scene.world, Tick(900, 30_000_000_000, 33_000_000), scene.systems)
+        return scene.world
+    if "://" not in source and not source.startswith("zenoh:"):
+        from diorama.runtime.load import load
+
+        return load(source)
+    from diorama.schemas.errors import DioramaError
+    from diorama.transport.replica import Replica
+
+    with Replica(source) as replica:
+        try:
+            replica.wait_until_whole(timeout_s)
+        except TimeoutError as problem:
+            raise DioramaError(f"{source}: {problem}") from None
+        return replica.world
