@@ -2,6 +2,8 @@
 
 import argparse
 import re
+from collections.abc import Callable
+from math import isfinite, nan
 from typing import TYPE_CHECKING, Any
 
 from diorama.schemas.errors import GeoError
@@ -18,6 +20,51 @@ def three_numbers(text: str) -> tuple[float, float, float]:
     except ValueError:
         raise ValueError(f"expected three numbers as x,y,z, got {text.strip()!r}") from None
     return x, y, z
+
+
+def endpoint(text: str) -> str:
+    """An address such as tcp://127.0.0.1:5555: an argparse type, as are the numbers below."""
+    from diorama.transport.engine import engine_of
+
+    try:
+        engine_of(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(
+            str(error).removeprefix(f"endpoint {text!r}: ") + f", got {text!r}"
+        ) from None
+    return text
+
+
+def rate(text: str) -> float:
+    """A number above 0: times a second, or times as fast."""
+    return _number(text, "a number above 0", lambda value: value > 0.0)
+
+
+def seconds(text: str) -> float:
+    """A time that is not negative."""
+    return _number(text, "seconds, 0 or more", lambda value: value >= 0.0)
+
+
+def count(text: str) -> int:
+    """A whole number that is not negative."""
+    return int(_number(text, "a whole number, 0 or more", lambda value: value >= 0 and value == int(value)))
+
+
+def port(text: str) -> int:
+    """A port of TCP."""
+    return int(
+        _number(text, "a port of 1 to 65535", lambda value: 1 <= value <= 65535 and value == int(value))
+    )
+
+
+def _number(text: str, expected: str, is_right: Callable[[float], bool]) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = nan
+    if not (isfinite(value) and is_right(value)):
+        raise argparse.ArgumentTypeError(f"expected {expected}, got {text!r}")
+    return value
 
 
 def origin(text: str) -> "Origin":

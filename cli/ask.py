@@ -4,7 +4,7 @@ import argparse
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from diorama.cli.arguments import allow_negative_values, origin, three_numbers
+from diorama.cli.arguments import allow_negative_values, count, endpoint, origin, seconds, three_numbers
 from diorama.schemas.errors import DioramaError
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
     near.add_argument("point", nargs="?", metavar="POINT", help="three numbers in the frame")
     near.add_argument("--name", help="near this entity instead of a point")
     near.add_argument("--frame", choices=FRAMES, default="ned", help="frame of the point (default ned)")
-    near.add_argument("-k", type=int, default=1, metavar="N", help="how many (default 1)")
+    near.add_argument("-k", type=count, default=1, metavar="N", help="how many (default 1)")
     near.add_argument("--radius", type=float, metavar="M", help="all within so many metres instead")
 
     box = _question(questions, "box", "all entities in a box", _box, "ask box -100,-100,-50 100,100,0")
@@ -115,7 +115,7 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
         questions, "list", "which entities there are", _list, "ask list --prefix evtol --count 20"
     )
     listing.add_argument("--prefix", default="", help="only names that begin so")
-    listing.add_argument("--count", type=int, default=1000, help="at most so many (default 1000)")
+    listing.add_argument("--count", type=count, default=1000, help="at most so many (default 1000)")
 
     _question(questions, "scene", "the scene in short", _scene, "ask scene")
 
@@ -163,9 +163,15 @@ def _question(
     )
     allow_negative_values(parser)
     parser.add_argument(
-        "--service", default=ENDPOINT, metavar="ENDPOINT", help=f"whom to ask (default {ENDPOINT})"
+        "--service",
+        type=endpoint,
+        default=ENDPOINT,
+        metavar="ENDPOINT",
+        help=f"whom to ask (default {ENDPOINT})",
     )
-    parser.add_argument("--timeout", type=float, default=2.0, metavar="S", help="seconds to wait (default 2)")
+    parser.add_argument(
+        "--timeout", type=seconds, default=2.0, metavar="S", help="seconds to wait (default 2)"
+    )
     parser.add_argument("--keys", metavar="DIR", help="directory with server.key and NAME.key_secret")
     parser.add_argument(
         "--client", default="client", metavar="NAME", help="whose key to use (default client)"

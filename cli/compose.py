@@ -3,7 +3,7 @@
 import argparse
 import sys
 
-from diorama.cli.arguments import add_origin
+from diorama.cli.arguments import add_origin, count, endpoint, rate, seconds
 
 ENDPOINT = "tcp://127.0.0.1:5565"
 
@@ -22,15 +22,19 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("sources", nargs="+", metavar="NAME=ENDPOINT", type=_source)
-    parser.add_argument("--endpoint", action="append", help=f"where to publish (default {ENDPOINT})")
-    parser.add_argument("--service", metavar="ENDPOINT", help="where to answer questions (default: nowhere)")
-    parser.add_argument("--rate", type=float, default=50.0, help="updates a second (default 50)")
-    parser.add_argument("--ticks", type=int, default=0, help="stop after so many updates (default: never)")
     parser.add_argument(
-        "--stale-after", type=float, default=2.5, metavar="S", help="silence before stale (default 2.5 s)"
+        "--endpoint", action="append", type=endpoint, help=f"where to publish (default {ENDPOINT})"
     )
     parser.add_argument(
-        "--remove-after", type=float, default=10.0, metavar="S", help="stale before removed (default 10 s)"
+        "--service", type=endpoint, metavar="ENDPOINT", help="where to answer questions (default: nowhere)"
+    )
+    parser.add_argument("--rate", type=rate, default=50.0, help="updates a second (default 50)")
+    parser.add_argument("--ticks", type=count, default=0, help="stop after so many updates (default: never)")
+    parser.add_argument(
+        "--stale-after", type=seconds, default=2.5, metavar="S", help="silence before stale (default 2.5 s)"
+    )
+    parser.add_argument(
+        "--remove-after", type=seconds, default=10.0, metavar="S", help="stale before removed (default 10 s)"
     )
     parser.add_argument("--keys", metavar="DIR", help="CURVE keys of the publisher this is")
     parser.add_argument(
@@ -91,7 +95,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _source(text: str) -> tuple[str, str]:
-    name, equals, endpoint = text.partition("=")
-    if not name or not equals or not endpoint:
+    name, equals, address = text.partition("=")
+    if not name or not equals or not address:
         raise argparse.ArgumentTypeError(f"expected NAME=ENDPOINT, got {text!r}")
-    return name, endpoint
+    return name, endpoint(address)

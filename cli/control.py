@@ -4,7 +4,7 @@ import argparse
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from diorama.cli.arguments import add_client_keys, client_security
+from diorama.cli.arguments import add_client_keys, client_security, count, endpoint, seconds
 
 if TYPE_CHECKING:
     from diorama.transport.client import Client
@@ -20,8 +20,8 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
     step = _command(
         subparsers, "step", "run some ticks, or for a simulated time, then pause", _step, "diorama step 10"
     )
-    step.add_argument("ticks", type=int, nargs="?", default=1, metavar="TICKS", help="how many (default 1)")
-    step.add_argument("--seconds", type=float, metavar="S", help="so much simulated time instead")
+    step.add_argument("ticks", type=count, nargs="?", default=1, metavar="TICKS", help="how many (default 1)")
+    step.add_argument("--seconds", type=seconds, metavar="S", help="so much simulated time instead")
     load = _command(
         subparsers,
         "load",
@@ -44,6 +44,11 @@ def run(args: argparse.Namespace) -> int:
     with Client(args.service, timeout_s=args.timeout, security=client_security(args)) as client:
         args.do(client, args)
         clock = client.clock()
+    if args.json:
+        import orjson
+
+        print(orjson.dumps(clock).decode())
+        return 0
     state = "paused" if clock["is_paused"] else "running"
     factor = clock["real_time_factor"]
     pace = f", {factor:.2g} times real time" if factor is not None and not clock["is_paused"] else ""
@@ -87,13 +92,15 @@ def _command(
     )
     parser.add_argument(
         "--service",
+        type=endpoint,
         default=ENDPOINT,
         metavar="ENDPOINT",
         help=f"where the simulation answers (default {ENDPOINT})",
     )
     parser.add_argument(
-        "--timeout", type=float, default=10.0, metavar="S", help="seconds to wait (default 10)"
+        "--timeout", type=seconds, default=10.0, metavar="S", help="seconds to wait (default 10)"
     )
+    parser.add_argument("--json", action="store_true", help="print what the clock shows as one line of JSON")
     add_client_keys(parser)
     parser.set_defaults(run=run, do=do)
     return parser

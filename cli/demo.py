@@ -6,6 +6,8 @@ import sys
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
+from diorama.cli.arguments import count, endpoint, port, rate
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
@@ -35,13 +37,15 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument(
-        "--entities", type=int, default=0, metavar="N", help="fill up with a swarm of drones to N entities"
+        "--entities", type=count, default=0, metavar="N", help="fill up with a swarm of drones to N entities"
     )
-    parser.add_argument("--endpoint", default=ENDPOINT, help=f"where to publish (default {ENDPOINT})")
-    parser.add_argument("--rate", type=float, default=50.0, help="ticks a second (default 50)")
-    parser.add_argument("--ticks", type=int, default=0, help="stop after so many ticks (default: never)")
     parser.add_argument(
-        "--port", type=int, default=8080, help="port of the page (default 8080, or the next free one)"
+        "--endpoint", type=endpoint, default=ENDPOINT, help=f"where to publish (default {ENDPOINT})"
+    )
+    parser.add_argument("--rate", type=rate, default=50.0, help="ticks a second (default 50)")
+    parser.add_argument("--ticks", type=count, default=0, help="stop after so many ticks (default: never)")
+    parser.add_argument(
+        "--port", type=port, default=8080, help="port of the page (default 8080, or the next free one)"
     )
     parser.add_argument("--headless", action="store_true", help="only publish: no page")
     parser.set_defaults(run=run)

@@ -59,6 +59,8 @@ def run(args: argparse.Namespace) -> int:
     if args.points:
         points = _read("argument", args.points)
     else:
+        if sys.stdin.isatty():
+            print("points, one on each line; Ctrl-D ends", file=sys.stderr)
         points = _read("<stdin>", sys.stdin)
     converted = convert(points, args.source, args.target, args.origin)
     if args.json:

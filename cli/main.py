@@ -6,11 +6,15 @@ and a line in FAMILIES. Families import what they need when they run, so that `-
 
 import argparse
 import os
+import signal
 import sys
 from collections.abc import Sequence
 from importlib import import_module
+from threading import current_thread, main_thread
 
 import diorama
+from diorama.cli.colour import paint
+from diorama.cli.parser import Parser
 from diorama.schemas.errors import DioramaError
 
 FAMILIES = (
@@ -27,6 +31,7 @@ FAMILIES = (
     "network",
     "compose",
     "shot",
+    "completion",
 )
 
 DESCRIPTION = """\
@@ -35,6 +40,7 @@ A scene graph of entities and components that knows where on Earth it is.
 
 EXAMPLES = """\
 examples:
+  diorama demo                                   something to see: serves a scene and shows it in the browser
   diorama check houston.scene.json               everything that is wrong with a scene, with line numbers
   diorama tree houston.scene.json                who hangs under whom
   diorama where houston.scene.json evtol_0       where things are: NED, latitude-longitude-altitude, ECEF
@@ -45,20 +51,18 @@ examples:
 """
 
 INTERRUPTED = 130  # what shells expect after Ctrl-C
+TERMINATED = 143  # and after `kill`
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; 0 is success, 1 wrong input, 2 a wrong call."""
-    parser = build_parser()
-    args = parser.parse_args(argv)
-    if "run" not in args:
-        parser.print_help(sys.stderr)
-        return 2
     try:
-        code: int = args.run(args)
-        sys.stdout.flush()
+        try:
+            return _run(argv)
+        finally:
+            sys.stdout.flush()  # here, where a closed pipe is still an error like others
     except DioramaError as error:
-        print(error, file=sys.stderr)
+        print(paint(str(error), "red", sys.stderr), file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         return INTERRUPTED
@@ -66,17 +70,43 @@ def main(argv: Sequence[str] | None = None) -> int:
         # The reader (such as `head`) has seen enough. Python would complain once more when it closes stdout.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except OSError as error:
+        print(paint(_sentence(error), "red", sys.stderr), file=sys.stderr)
+        return 1
+
+
+def _run(argv: Sequence[str] | None) -> int:
+    parser = build_parser()
+    args = parser.parse_args(argv)
+    if "run" not in args:
+        parser.print_help(sys.stderr)
+        return 2
+    if current_thread() is main_thread():
+        # `kill` ends like Ctrl-C does: sockets and files are closed, and the viewer of a demo does not stay behind.
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(TERMINATED))
+    code: int = args.run(args)
     return code
+
+
+def _sentence(error: OSError) -> str:
+    """What the system refused, and what would do, as far as its kind tells."""
+    place = error.filename if isinstance(error.filename, str) else ""
+    if isinstance(error, FileNotFoundError):
+        said = "no such file or folder"
+    elif isinstance(error, IsADirectoryError):
+        said = "expected a file, got a folder"
+    elif isinstance(error, (FileExistsError, NotADirectoryError)):
+        said = "expected a folder, got a file; choose another name"
+    elif isinstance(error, PermissionError):
+        said = "no permission; choose a place you may write, or ask its owner"
+    else:
+        said = error.strerror or str(error)
+    return f"{place}: {said}" if place else said
 
 
 def build_parser() -> argparse.ArgumentParser:
     """The parser with the commands of all families."""
-    parser = argparse.ArgumentParser(
-        prog="diorama",
-        description=DESCRIPTION,
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = Parser(prog="diorama", description=DESCRIPTION, epilog=EXAMPLES)
     parser.add_argument("--version", action="version", version=f"diorama {diorama.__version__}")
     subparsers = parser.add_subparsers(title="commands", metavar="COMMAND")
     for family in FAMILIES:

@@ -4,6 +4,8 @@ import argparse
 import sys
 from threading import Event
 
+from diorama.cli.arguments import endpoint, seconds
+
 ADDRESS = "tcp/127.0.0.1:7447"
 
 
@@ -59,13 +61,20 @@ def _add_who(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") 
         help="who publishes, listens and answers on a zenoh network",
         description="Print every publisher, listener and service that is there, and with --follow each that comes\n"
         "or goes, as lines: + or -, scene, kind, topic or name.",
+        epilog="examples:\n"
+        "  diorama who\n"
+        "  diorama who zenoh:tcp/HOST:7447 --follow\n"
+        "  diorama who --json | jq .scene",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("endpoint", nargs="?", default="zenoh:", help="(default zenoh:, this machine)")
+    parser.add_argument(
+        "endpoint", nargs="?", type=endpoint, default="zenoh:", help="(default zenoh:, this machine)"
+    )
     parser.add_argument("--follow", action="store_true", help="go on until Ctrl-C")
     parser.add_argument(
-        "--timeout", type=float, default=2.0, metavar="S", help="how long to look (default 2 s)"
+        "--timeout", type=seconds, default=2.0, metavar="S", help="how long to look (default 2 s)"
     )
+    parser.add_argument("--json", action="store_true", help="print each as one line of JSON")
     parser.set_defaults(run=run_who)
 
 
@@ -96,6 +105,11 @@ def run_who(args: argparse.Namespace) -> int:
     seen = False
     for presence in presences(args.endpoint, None if args.follow else args.timeout):
         seen = True
+        if args.json:
+            import orjson
+
+            print(orjson.dumps(presence).decode(), flush=True)
+            continue
         sign = "+" if presence.is_there else "-"
         print(f"{sign} {presence.scene} {presence.kind} {presence.what}", flush=True)
     if not seen:

@@ -4,6 +4,8 @@ import argparse
 import sys
 from typing import TYPE_CHECKING, Any
 
+from diorama.cli.arguments import endpoint, rate, seconds
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -24,8 +26,11 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
     )
     record.add_argument("-o", "--output", required=True, metavar="FILE.mcap")
     record.add_argument("topics", nargs="*", metavar="TOPIC", help="topics beside the scene (default: all)")
-    record.add_argument("--endpoint", default=ENDPOINT, help=f"where the publisher is (default {ENDPOINT})")
-    record.add_argument("--seconds", type=float, default=0.0, help="stop after so long (default: never)")
+    record.add_argument(
+        "--endpoint", type=endpoint, default=ENDPOINT, help=f"where the publisher is (default {ENDPOINT})"
+    )
+    record.add_argument("--seconds", type=seconds, default=0.0, help="stop after so long (default: never)")
+    record.add_argument("--json", action="store_true", help="print what was recorded as one line of JSON")
     record.add_argument(
         "--no-foxglove", action="store_true", help="leave Foxglove's own messages out: smaller files"
     )
@@ -39,18 +44,20 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
         run_replay,
     )
     replay.add_argument("file", metavar="FILE.mcap")
-    replay.add_argument("--endpoint", default=ENDPOINT, help=f"where to publish (default {ENDPOINT})")
-    replay.add_argument("--rate", type=float, default=1.0, help="2 is twice as fast (default 1)")
+    replay.add_argument(
+        "--endpoint", type=endpoint, default=ENDPOINT, help=f"where to publish (default {ENDPOINT})"
+    )
+    replay.add_argument("--rate", type=rate, default=1.0, help="2 is twice as fast (default 1)")
     replay.add_argument("--loop", action="store_true", help="begin again at the end")
     replay.add_argument(
-        "--from", dest="start", type=float, default=0.0, metavar="S", help="begin so many seconds in"
+        "--from", dest="start", type=seconds, default=0.0, metavar="S", help="begin so many seconds in"
     )
     replay.add_argument(
         "--to", dest="end", type=float, default=float("inf"), metavar="S", help="end so many seconds in"
     )
     replay.add_argument("--paused", action="store_true", help="wait for `resume` or `step`")
     replay.add_argument(
-        "--service", help="where to pause, step, resume and ask (default tcp://127.0.0.1:5556)"
+        "--service", type=endpoint, help="where to pause, step, resume and ask (default tcp://127.0.0.1:5556)"
     )
 
     info = _command(
@@ -73,28 +80,40 @@ def run_record(args: argparse.Namespace) -> int:
 
     begin = shown = monotonic()
     with Recorder(args.output, args.endpoint, args.topics, with_foxglove=not args.no_foxglove) as recorder:
-        print(f"recording {args.endpoint} to {args.output}; Ctrl-C ends it", flush=True)
+        if not args.json:
+            print(f"recording {args.endpoint} to {args.output}; Ctrl-C ends it", flush=True)
         try:
             while not args.seconds or monotonic() - begin < args.seconds:
                 recorder.poll(0.1)
-                if sys.stdout.isatty() and monotonic() - shown > SHOW_S:
+                if sys.stdout.isatty() and not args.json and monotonic() - shown > SHOW_S:
                     shown = monotonic()
                     print(f"\r  {_progress(recorder, shown - begin)}   ", end="", flush=True)
         except KeyboardInterrupt:
             print()
         recorder.recording.flush(at_once=True)
-        print(f"{args.output}: {_progress(recorder, monotonic() - begin)}")
-        return 0 if recorder.updates else 1
+        if args.json:
+            import orjson
+
+            told = {"file": args.output, "updates": recorder.updates, "gaps": recorder.dropped}
+            print(orjson.dumps({**told, "bytes": recorder.recording.size}).decode())
+        else:
+            print(f"{args.output}: {_progress(recorder, monotonic() - begin)}")
+        if recorder.updates:
+            return 0
+    print(
+        f"{args.endpoint}: nothing heard; is a publisher running there? Try: diorama serve FILE",
+        file=sys.stderr,
+    )
+    return 1
 
 
 def run_replay(args: argparse.Namespace) -> int:
     """Publish to the end of the file, or until Ctrl-C."""
     from diorama.transport.publisher import Publisher
+    from diorama.viewer.mcap_file import read
     from diorama.viewer.replay import Replay, answering
 
-    if not args.rate > 0.0:
-        print(f"--rate: expected a number above 0, got {args.rate}", file=sys.stderr)
-        return 2
+    next(read(args.file), None)  # a file that is none is refused before anything is announced
     with Publisher(args.endpoint) as publisher:
         replay = Replay(
             args.file, publisher, rate=args.rate, loop=args.loop, start_s=args.start, end_s=args.end

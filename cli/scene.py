@@ -4,8 +4,9 @@ import argparse
 import sys
 from typing import TYPE_CHECKING, Any
 
-from diorama.cli.arguments import add_origin, add_reading, reading
-from diorama.schemas.errors import Problem
+from diorama.cli.arguments import add_origin, add_reading, count, reading
+from diorama.cli.colour import paint
+from diorama.schemas.errors import Problem, StateError
 
 if TYPE_CHECKING:
     from diorama.ecs import World
@@ -33,11 +34,14 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
         "tree",
         "draw who hangs under whom",
         "Draw the hierarchy of a scene: names, ids, what each entity is, and its asset.",
-        "  diorama tree houston.scene.json\n  diorama tree city.rscene --depth 2",
+        "  diorama tree houston.scene.json\n"
+        "  diorama tree city.rscene --depth 2\n"
+        "  diorama tree houston.scene.json --json | jq '.[].name'",
         run_tree,
     )
     tree.add_argument("file", metavar="FILE")
-    tree.add_argument("--depth", type=int, metavar="N", help="draw N levels only")
+    tree.add_argument("--depth", type=count, metavar="N", help="draw N levels only")
+    tree.add_argument("--json", action="store_true", help="print a list of objects, parents before children")
     add_reading(tree)
 
     where = _command(
@@ -93,7 +97,8 @@ def run_check(args: argparse.Namespace) -> int:
             for problem in errors:
                 print(problem)
             _print_warnings(warnings, sys.stdout)
-            print(f"{file}: {_verdict(len(errors), len(warnings))}")
+            colour = "red" if errors else "yellow" if warnings else "green"
+            print(f"{file}: {paint(_verdict(len(errors), len(warnings)), colour, sys.stdout)}")
     if args.json:
         _print_json([{"severity": severity, **_json_from_problem(problem)} for severity, problem in found])
     return 1 if any(severity == "error" for severity, _ in found) else 0
@@ -102,6 +107,9 @@ def run_check(args: argparse.Namespace) -> int:
 def run_tree(args: argparse.Namespace) -> int:
     """Draw the hierarchy."""
     world = _load(args.file, args)
+    if args.json:
+        _print_json([_json_from_entity(world, entity) for entity in world.entities.tolist()])
+        return 0
     print(f"{args.file}: {_count(len(world), 'entity', 'entities')}, {_origin_text(world)}")
     roots = [entity for entity in world.entities.tolist() if world.parent(entity) is None]
     # (entity, lines to its left, whether it is the last of its siblings), the next one to draw at the end
@@ -204,7 +212,13 @@ def _load(file: str, args: argparse.Namespace) -> "World":
 def _find(world: "World", name: str) -> int:
     """An entity by name or, failing that, by id."""
     by_key = world.find_key(name)
-    return by_key if by_key is not None and name not in world.names else world.find(name)
+    if by_key is not None and name not in world.names:
+        return by_key
+    try:
+        return world.find(name)
+    except StateError as error:
+        hint = "" if "did you mean" in str(error) else "; `diorama tree FILE` shows all names"
+        raise StateError(f"{error}{hint}") from None
 
 
 def _label(world: "World", entity: int) -> str:
@@ -231,6 +245,21 @@ def _print_warnings(warnings: list[Problem], file: Any) -> None:
     for problem in warnings:
         place = Problem("", problem.path, problem.file, problem.line, problem.column)
         print(": ".join(part for part in (str(place), "warning", problem.message) if part), file=file)
+
+
+def _json_from_entity(world: "World", entity: int) -> dict[str, Any]:
+    from diorama.ecs import Effector, Sensor
+
+    parent = world.parent(entity)
+    sensor, effector = world.try_get(entity, Sensor), world.try_get(entity, Effector)
+    return {
+        "name": world.name(entity),
+        "id": world.key(entity),
+        "parent": None if parent is None else world.name(parent),
+        "asset": world.asset(entity),
+        "sensor": None if sensor is None else sensor.type,
+        "effector": None if effector is None else effector.path,
+    }
 
 
 def _json_from_problem(problem: Problem) -> dict[str, Any]:

@@ -5,7 +5,7 @@ import logging
 import sys
 from typing import TYPE_CHECKING
 
-from diorama.cli.arguments import add_origin, add_reading, reading
+from diorama.cli.arguments import add_origin, add_reading, count, endpoint, rate, reading
 from diorama.schemas.errors import Problem
 
 if TYPE_CHECKING:
@@ -42,10 +42,14 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
     )
     parser.add_argument("file", metavar="FILE")
     parser.add_argument(
-        "--endpoint", action="append", help=f"where to publish (default {ENDPOINT}); may be repeated"
+        "--endpoint",
+        action="append",
+        type=endpoint,
+        help=f"where to publish (default {ENDPOINT}); may be repeated",
     )
     parser.add_argument(
         "--service",
+        type=endpoint,
         metavar="ENDPOINT",
         help="where to answer questions and commands (default tcp://127.0.0.1:5556)",
     )
@@ -55,9 +59,9 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
         help="the directory that `reload` may load other files from (default: none)",
     )
     parser.add_argument(
-        "--rate", type=float, help="ticks a second, in real time (default: the scene's clock, or 50)"
+        "--rate", type=rate, help="ticks a second, in real time (default: the scene's clock, or 50)"
     )
-    parser.add_argument("--ticks", type=int, default=0, help="stop after so many ticks (default: never)")
+    parser.add_argument("--ticks", type=count, default=0, help="stop after so many ticks (default: never)")
     parser.add_argument(
         "--paused", action="store_true", help="wait for `resume` or `step` before the first tick"
     )
@@ -72,7 +76,7 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
         help="put a LiDAR on this entity; may be repeated",
     )
     parser.add_argument(
-        "--keyframes", type=int, default=0, metavar="N", help="a complete scene to all every N updates"
+        "--keyframes", type=count, default=0, metavar="N", help="a complete scene to all every N updates"
     )
     parser.add_argument(
         "--json-decimals",
@@ -105,6 +109,7 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
         help="move nothing: velocities, waypoints and rotors wait for your program",
     )
     parser.add_argument("--quiet", action="store_true", help="print nothing but errors")
+    parser.add_argument("--json", action="store_true", help="say where it is served as one line of JSON")
     parser.add_argument(
         "--verbose", action="store_true", help="log what loading does, such as the segmentation ids it gives"
     )
@@ -299,6 +304,17 @@ def _stopper(simulation: "Simulation", ticks: int) -> "Callable[[Tick], object] 
 
 
 def _announce(args: argparse.Namespace, simulation: "Simulation", service: str) -> None:
+    if args.json:
+        import orjson
+
+        told = {
+            "file": args.file,
+            "entities": len(simulation.world),
+            "endpoints": list(simulation.publisher.endpoints),
+            "service": service,
+        }
+        print(orjson.dumps(told).decode(), flush=True)
+        return
     print(f"{args.file}: {len(simulation.world)} entities")
     print(simulation.clock.summary)
     print(f"publishing at {', '.join(simulation.publisher.endpoints)}")

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from time import monotonic
 from typing import TYPE_CHECKING
 
-from diorama.cli.arguments import add_client_keys, client_security
+from diorama.cli.arguments import add_client_keys, client_security, count, endpoint, seconds
 
 if TYPE_CHECKING:
     from diorama.transport.subscriber import Message, Subscriber
@@ -29,20 +29,24 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     kinds = parser.add_subparsers(title="what to do", metavar="WHAT", required=True)
-    for name, about, run in (
-        ("list", "names of the topics heard within a few seconds", run_list),
-        ("echo", "print messages as they come", run_echo),
-        ("hz", "messages a second", run_hz),
-        ("bw", "bytes a second", run_bw),
+    for name, about, run, example in (
+        ("list", "names of the topics heard within a few seconds", run_list, "diorama topic list --json"),
+        ("echo", "print messages as they come", run_echo, "diorama topic echo clock -n 3"),
+        ("hz", "messages a second", run_hz, "diorama topic hz scene/local --seconds 5"),
+        ("bw", "bytes a second", run_bw, "diorama topic bw scene/json"),
     ):
-        kind = kinds.add_parser(name, help=about, description=about)
+        kind = kinds.add_parser(
+            name, help=about, description=f"{about[0].upper()}{about[1:]}.", epilog=f"example:\n  {example}"
+        )
         if name != "list":
             kind.add_argument("topic", metavar="TOPIC")
-        kind.add_argument("--endpoint", default=ENDPOINT, help=f"where the publisher is (default {ENDPOINT})")
-        kind.add_argument("--seconds", type=float, default=3.0, help="how long to listen (default 3)")
+        kind.add_argument(
+            "--endpoint", type=endpoint, default=ENDPOINT, help=f"where the publisher is (default {ENDPOINT})"
+        )
+        kind.add_argument("--seconds", type=seconds, default=3.0, help="how long to listen (default 3)")
         if name == "echo":
             kind.add_argument(
-                "-n", "--count", type=int, default=0, help="stop after so many messages (0: never)"
+                "-n", "--count", type=count, default=0, help="stop after so many messages (0: never)"
             )
         kind.add_argument("--json", action="store_true", help="print JSON")
         add_client_keys(kind)
@@ -77,7 +81,7 @@ def run_echo(args: argparse.Namespace) -> int:
         while not args.count or shown < args.count:
             message = subscriber.receive(0.1)
             if message is not None:
-                print(_shown(message), flush=True)
+                print(_shown(message, args.json), flush=True)
                 shown += 1
             elif shown == 0 and monotonic() > end:
                 return _nothing(args)
@@ -135,12 +139,18 @@ def _subscriber(args: argparse.Namespace, topic: str) -> "Subscriber":
     return Subscriber(args.endpoint, name, security=client_security(args))
 
 
-def _shown(message: "Message") -> str:
+def _shown(message: "Message", as_json: bool) -> str:
     frames = message.frames
     if len(frames) == 1 and frames[0][:1] in (b"{", b"["):
         return bytes(frames[0]).decode(errors="replace")
     sizes = ", ".join(str(len(frame)) for frame in frames)
     header = message.header
+    if as_json:
+        import orjson
+
+        told = {"topic": message.topic, "sequence": header.sequence, "tick": header.tick}
+        told |= {"time_ns": header.time_ns, "frame_bytes": [len(frame) for frame in frames]}
+        return orjson.dumps(told).decode()
     when = f"update {header.sequence}, tick {header.tick}, {header.time_ns} ns"
     return f"{message.topic}: {when}, frames of {sizes} bytes"
 

@@ -3,6 +3,8 @@
 import argparse
 from pathlib import Path
 
+from diorama.cli.arguments import endpoint, port
+
 ENDPOINT = "tcp://127.0.0.1:5555"
 SERVICE = "tcp://127.0.0.1:5556"
 PORT = 8080
@@ -21,13 +23,20 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument(
-        "endpoint", nargs="?", default=ENDPOINT, help=f"where it is published (default {ENDPOINT})"
+        "endpoint",
+        nargs="?",
+        type=endpoint,
+        default=ENDPOINT,
+        help=f"where it is published (default {ENDPOINT})",
     )
     parser.add_argument(
-        "--port", type=int, default=PORT, help=f"port of the page (default {PORT}, or the next free one)"
+        "--port", type=port, default=PORT, help=f"port of the page (default {PORT}, or the next free one)"
     )
     parser.add_argument(
-        "--service", default=SERVICE, help=f"where to pause, step and resume (default {SERVICE})"
+        "--service",
+        type=endpoint,
+        default=SERVICE,
+        help=f"where to pause, step and resume (default {SERVICE})",
     )
     parser.add_argument(
         "--assets",

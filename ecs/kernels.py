@@ -9,15 +9,16 @@ from math import inf, isfinite, sqrt
 from typing import Any
 
 import numpy as np
-from numba import njit, uintp
+from numba import uintp
 
 from diorama.ecs.check import SMALLEST_NORM2, UNIT_TOLERANCE
 from diorama.ecs.table import UNSEEN
+from diorama.geo.compiled import compiled
 
 UNSEEN_BITS = int(UNSEEN.view(np.int64))
 
 
-@njit(cache=True, error_model="numpy")
+@compiled(error_model="numpy")
 def propagate_rows(
     order: Any, parent: Any, local: Any, seen: Any, pose: Any, moved: Any, posed: Any, version: int
 ) -> int:
@@ -80,7 +81,7 @@ def propagate_rows(
     return bad
 
 
-@njit(cache=True)
+@compiled()
 def stamp_velocities(high: int, present: Any, block: Any, seen: Any, moved: Any, version: int) -> int:
     """Note which velocities changed; returns the first row with one that is not finite, or -1."""
     bad = -1

@@ -10,15 +10,13 @@ from typing import Any
 import numpy as np
 
 from diorama.geo.arrays import FloatArray
+from diorama.geo.compiled import compiled
 from diorama.schemas.errors import missing_extra
 
 try:
-    import numba
     from numba import float64, types
 except ImportError:
     missing_extra("fast", "the compiled geo kernel")
-
-njit: Any = numba.njit
 
 # atan(t) / t as a polynomial in t², highest power first: a Chebyshev fit on |t| <= tan(π/8), good to 2e-17.
 ATAN = (
@@ -39,14 +37,13 @@ TAN_PI_8 = 0.41421356237309503
 DEGREES = 180.0 / np.pi
 
 _OPTIONS: dict[str, Any] = {
-    "cache": True,
     "nogil": True,
     "error_model": "numpy",
     "fastmath": {"contract", "nsz"},
 }
 
 
-@njit(inline="always", **_OPTIONS)  # type: ignore[untyped-decorator]
+@compiled(inline="always", **_OPTIONS)
 def _arctan2_deg(y: float, x: float) -> float:
     across, along = abs(x), abs(y)
     small, large = min(across, along), max(max(across, along), 1e-300)
@@ -72,7 +69,7 @@ _IN, _POINT, _OUT = (
 )
 
 
-@njit(types.void(_IN, _IN, _POINT, float64, float64, _OUT, _OUT), **_OPTIONS)  # type: ignore[untyped-decorator]
+@compiled(types.void(_IN, _IN, _POINT, float64, float64, _OUT, _OUT), **_OPTIONS)
 def locate_points(
     ned: FloatArray,
     rotation: FloatArray,

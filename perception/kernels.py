@@ -6,10 +6,11 @@ The same operations in the same order as the numpy path of `visibility`, box by 
 from typing import Any
 
 import numpy as np
-from numba import njit
+
+from diorama.geo.compiled import compiled
 
 
-@njit(cache=True, error_model="numpy")
+@compiled(error_model="numpy")
 def hit_distance(axes: Any, offset: Any, half: Any, direction: Any) -> float:
     """Where a ray from the sensor meets one box; infinite for a miss."""
     enter, leave = -np.inf, np.inf
@@ -30,7 +31,7 @@ def hit_distance(axes: Any, offset: Any, half: Any, direction: Any) -> float:
     return enter if enter > 0.0 else leave
 
 
-@njit(cache=True, error_model="numpy")
+@compiled(error_model="numpy")
 def cast_rays(
     axes: Any,
     offset: Any,

@@ -165,6 +165,8 @@ def _format_to_read(path: str | Path, name: str | None) -> Format:
     if name:
         return _named(name)
     found = _by_suffix(path)
+    if not found and Path(path).is_dir():
+        raise SceneError(Problem("expected a file, got a folder; name a file in it", file=str(path)))
     if not found:
         endings = sorted({ending for known in FORMATS for ending in known.suffixes})
         raise SceneError(

@@ -52,11 +52,19 @@ class SubscribeLink(Protocol):
 
 
 def engine_of(endpoint: str) -> str:
-    """`zmq` or `zenoh`; ValueError for an address that is neither."""
+    """`zmq` or `zenoh`; ValueError for an address that is neither, or a port that cannot be."""
     if endpoint.startswith("zenoh:"):
         return "zenoh"
-    if endpoint.startswith(("tcp://", "ipc://", "inproc://")):
+    if endpoint.startswith(("ipc://", "inproc://")) or _is_tcp(endpoint):
         return "zmq"
     raise ValueError(
         f"endpoint {endpoint!r}: expected tcp://HOST:PORT, ipc://PATH, inproc://NAME or zenoh:..."
+    )
+
+
+def _is_tcp(endpoint: str) -> bool:
+    """Whether there is a port that can be: ZeroMQ takes 99999 without a word and binds another one."""
+    port = endpoint.rpartition(":")[2]
+    return endpoint.startswith("tcp://") and (
+        port in ("*", "!") or (port.isdecimal() and int(port) < 1 << 16)
     )

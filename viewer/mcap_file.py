@@ -143,7 +143,10 @@ def records(path: str | Path) -> Iterator[tuple[Any, Any, Any]]:
                     channel = channels[record.channel_id]
                     yield schemas.get(channel.schema_id), channel, record
     except OSError as problem:
-        raise SceneError(f"{path}: {problem.strerror or problem}") from None
+        reason = (
+            "no such file" if isinstance(problem, FileNotFoundError) else problem.strerror or str(problem)
+        )
+        raise SceneError(f"{path}: {reason.lower()}") from None
     except (McapError, zstandard.ZstdError, error, EOFError, ValueError) as problem:
         if not channels:
             raise SceneError(f"{path}: expected an MCAP recording: {problem}") from None
@@ -158,12 +161,13 @@ def read(path: str | Path) -> Iterator[Recorded]:
 
 def contents(path: str | Path) -> Contents:
     """Look through a file."""
-    found = Contents(messages={}, formats={}, size=Path(path).stat().st_size)
+    found = Contents(messages={}, formats={}, size=0)
     for schema, channel, message in records(path):
         found.messages[channel.topic] = found.messages.get(channel.topic, 0) + 1
         found.formats[channel.topic] = schema.name if schema else channel.message_encoding
         found.first_ns = min(found.first_ns or message.log_time, message.log_time)
         found.last_ns = max(found.last_ns, message.log_time)
+    found.size = Path(path).stat().st_size
     with Path(path).open("rb") as file:
         file.seek(max(0, found.size - 8))
         found.is_complete = file.read() == b"\x89MCAP0\r\n"

@@ -45,9 +45,9 @@ class Recorder:
         *,
         with_foxglove: bool = True,
     ) -> None:
+        self.recording = Recording(path)  # first: a file that cannot be written leaves no sockets behind
         self._replica = _Listening(endpoint)
         self._others = Subscriber(endpoint, *(others or ("/",)), queue=QUEUE)
-        self.recording = Recording(path)
         self._with_foxglove = with_foxglove
         self._next_foxglove = 0.0
         self._structure: tuple[World, int] | None = None

@@ -137,7 +137,7 @@ def test_a_wrong_call_is_two(words: list[str], capsys: Captured) -> None:
     with pytest.raises(SystemExit) as caught:
         main(words)
     assert caught.value.code == 2
-    assert "usage: diorama" in capsys.readouterr().err
+    assert "see: diorama" in capsys.readouterr().err
 
 
 def test_without_a_command_help_is_shown(capsys: Captured) -> None:
@@ -161,6 +161,9 @@ def test_version(capsys: Captured) -> None:
 
 def test_ctrl_c_is_quiet(monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
     class Interrupted:
+        def isatty(self) -> bool:
+            return False
+
         def __iter__(self) -> Iterator[str]:
             raise KeyboardInterrupt
 

@@ -1,0 +1,50 @@
+"""The parser of every command: examples stay as they were typed, and a wrong word gets a suggestion."""
+
+import argparse
+import re
+import sys
+from typing import Any, NoReturn
+
+from diorama.schemas.errors import did_you_mean
+
+_WRONG_CHOICE = re.compile(r"(?P<before>.*invalid choice: '(?P<wrong>[^']*)').*", re.DOTALL)
+
+
+class Parser(argparse.ArgumentParser):
+    """An ArgumentParser whose errors are one sentence and the command that explains more."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**{"formatter_class": argparse.RawDescriptionHelpFormatter, **options})
+
+    def error(self, message: str) -> NoReturn:
+        """Say what is wrong with the call, and end with 2."""
+        found = _WRONG_CHOICE.fullmatch(message)
+        if found:
+            known = self._known_choices(found["before"])
+            message = found["before"] + (
+                did_you_mean(found["wrong"], known) or f"; expected one of {', '.join(known)}"
+            )
+        elif message.startswith("unrecognized arguments: -"):
+            wrong = message.partition(": ")[2].split()[0].partition("=")[0]
+            message += did_you_mean(wrong, _options(self))
+        print(f"{self.prog}: {message}\nsee: {self.prog} --help", file=sys.stderr)
+        raise SystemExit(2)
+
+    def _known_choices(self, before: str) -> list[str]:
+        """The choices of the argument that a message of argparse names first."""
+        for action in self._actions:
+            names = [*action.option_strings, str(action.metavar or action.dest)]
+            if action.choices and any(
+                f"argument {name}" in before for name in ("/".join(names[:-1]), *names)
+            ):
+                return [str(choice) for choice in action.choices]
+        return []
+
+
+def _options(parser: argparse.ArgumentParser) -> set[str]:
+    """The options of a parser and of all commands under it: argparse does not tell whose a wrong one was."""
+    found = set(parser._option_string_actions)
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            found = found.union(*map(_options, action.choices.values()))
+    return found
