@@ -3,6 +3,8 @@
 import argparse
 from typing import TYPE_CHECKING
 
+from diorama.cli.arguments import seconds
+
 if TYPE_CHECKING:
     from diorama.ecs import World
 
@@ -26,7 +28,7 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
     )
     parser.add_argument("output", metavar="OUT.png", help="the picture: .png, .pdf, .svg, .jpg")
     parser.add_argument(
-        "--timeout", type=float, default=5.0, metavar="S", help="how long to wait for a scene (default 5)"
+        "--timeout", type=seconds, default=5.0, metavar="S", help="how long to wait for a scene (default 5)"
     )
     parser.set_defaults(run=run)
 
