@@ -8,6 +8,7 @@ What is published of a scene, each encoding only while somebody listens:
     scene/world/     columns: structure, then world poses as float64 (a renderer needs no tree)
     scene/geo/       columns: structure, then ECEF and latitude-longitude-altitude as float64
     clock/           tick and simulation time
+    resources/       origin, weather and what else belongs to the whole scene; to who begins to listen, and on change
     heartbeat/       the last sequence number, once a second, while paused too
     view/<wish>/     columns of a part of the scene: `schemas/view.py`
     snapshot/<encoding>/<nonce>/   the complete scene, once, to the one who subscribed to it
@@ -21,6 +22,7 @@ SCENE_LOCAL = "scene/local/"
 SCENE_WORLD = "scene/world/"
 SCENE_GEO = "scene/geo/"
 CLOCK = "clock/"
+RESOURCES = "resources/"
 HEARTBEAT = "heartbeat/"
 SNAPSHOT = "snapshot/"
 
@@ -32,7 +34,7 @@ CONTINUES = {
     "world": SCENE_WORLD,
     "geo": SCENE_GEO,
 }
-OURS = (SCENE_JSON, SCENE_CHANGES, SCENE_LOCAL, SCENE_WORLD, SCENE_GEO, CLOCK, HEARTBEAT)
+OURS = (SCENE_JSON, SCENE_CHANGES, SCENE_LOCAL, SCENE_WORLD, SCENE_GEO, CLOCK, RESOURCES, HEARTBEAT)
 
 
 def snapshot(encoding: str, nonce: str) -> str:

@@ -19,7 +19,7 @@ from diorama.transport.codec import Block, Header, Since
 from diorama.transport.connect import open_publish_link
 from diorama.transport.engine import Frame
 from diorama.transport.listeners import Listeners
-from diorama.transport.scene_json import changes_document, complete_document
+from diorama.transport.scene_json import changes_document, complete_document, resource_epoch, resources_text
 from diorama.transport.scene_text import SceneText
 from diorama.transport.security import ServerSecurity
 from diorama.transport.views import Views
@@ -90,6 +90,7 @@ class Publisher:
         self._last_beat = -np.inf
         self._buffers = _Buffers()
         self._views = Views()
+        self._resources_wanted = False
         self._text = SceneText(decimals=json_decimals)
 
     @property
@@ -119,9 +120,12 @@ class Publisher:
         self.sequence += 1
         self.statistics.updates += 1
         self._send_scene(world, complete)
+        resources_changed = fresh or resource_epoch(world) > self._since.epoch
         self._since = Since(world.version, world.epoch)
         for topic, state, whole, frames in self._views.updates(world, tick.time_ns):
             self._send(topic, codec.COMPLETE if whole else codec.UPDATE, frames, state.sequence)
+        if self._resources_wanted or resources_changed:
+            self._send_resources(world)
         if self.listens(topics.CLOCK):
             clock = {"tick": tick.index, "time_ns": tick.time_ns}
             self._send(topics.CLOCK, codec.DATA, [orjson.dumps(clock)])
@@ -147,6 +151,8 @@ class Publisher:
     def poll(self, timeout_s: float = 0.0) -> None:
         """Between updates: greet whoever joined and keep the heartbeat going. Call it while waiting or paused."""
         self._notice_interests(timeout_s)
+        if self._resources_wanted and self._world is not None:
+            self._send_resources(self._world)
         self._answer_joins()
         self._beat()
 
@@ -187,6 +193,11 @@ class Publisher:
             )
             self._send(topics.SCENE_CHANGES, kind, [body])
 
+    def _send_resources(self, world: World) -> None:
+        self._resources_wanted = False
+        if self.listens(topics.RESOURCES):
+            self._send(topics.RESOURCES, codec.DATA, [resources_text(world)])
+
     def _column_frames(self, world: World, block: Block, complete: bool) -> list[Frame]:
         since = self._since
         if complete:
@@ -222,6 +233,7 @@ class Publisher:
                 self._views.want(interest.topic, interest.listens)
             else:
                 self._listeners.note(interest.topic, interest.listens)
+                self._resources_wanted |= interest.listens and topics.RESOURCES.startswith(interest.topic)
 
     def _answer_joins(self) -> None:
         """A complete scene for each newcomer, on the topic that only it listens to; equal encodings share the work."""

@@ -24,9 +24,19 @@ def changes_document(world: World, header: Header, since: Since) -> bytes:
         b'"components":{' + b",".join(components) + b"}",
         b'"removed":' + orjson.dumps(removed),
     ]
-    if max((world.origin_epoch, *world.resource_epochs.values())) > since.epoch:
-        parts.append(b'"resources":' + orjson.dumps(resources_document(world)))
+    if resource_epoch(world) > since.epoch:
+        parts.append(b'"resources":' + resources_text(world))
     return b"{" + b",".join(parts) + b"}"
+
+
+def resource_epoch(world: World) -> int:
+    """The structural change that last touched the origin or a resource."""
+    return max((world.origin_epoch, *world.resource_epochs.values()))
+
+
+def resources_text(world: World) -> bytes:
+    """All resources and the origin."""
+    return orjson.dumps(resources_document(world))
 
 
 def _json_header(header: Header) -> bytes:

@@ -166,3 +166,24 @@ def test_the_clock_and_topics_of_ones_own_reach_who_listens_and_nobody_else_pays
             assert (mine.topic, mine.json()) == ("mine/battery", {"charge": 0.5})
         with pytest.raises(ValueError, match="topic 'scene' is taken by diorama"):
             publisher.send_json("scene", {})
+
+
+def test_resources_come_to_who_begins_to_listen_and_when_they_change() -> None:
+    world = World(Origin(1.0, 2.0, 3.0))
+    world.set_resource("weather", {"preset": "Cloudy"})
+    with Publisher(FREE_PORT) as publisher:
+        publisher.publish(world)
+        with Subscriber(publisher.endpoint, "resources/") as subscriber:
+            first = next_message(publisher, subscriber).json()
+            assert first == {
+                "origin": {"latitude": 1.0, "longitude": 2.0, "altitude": 3.0},
+                "weather": {"preset": "Cloudy"},
+            }
+            publisher.publish(world)
+            world.set_resource("weather", None)
+            publisher.publish(world)
+            assert next_message(publisher, subscriber).json() == {"origin": first["origin"]}
+            world.spawn("somebody")
+            publisher.publish(world)
+            publisher.poll()
+            assert subscriber.receive(0.1) is None
