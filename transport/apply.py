@@ -5,7 +5,6 @@ Entities keep the handles they have at the publisher, so rows on the wire are ro
 
 from collections.abc import Sequence
 
-import msgspec
 import numpy as np
 
 from diorama.ecs.table import ROW_BITS, UNSEEN
@@ -109,14 +108,11 @@ def _insert(
 
 def _set_groups(world: World, handle: int, groups: dict[str, object]) -> None:
     before = world.groups(handle)
-    try:
-        for group in before.keys() - groups.keys():
-            world.remove_group(handle, group)
-        for group, value in groups.items():
-            if before.get(group) != value:
-                world.set_group(handle, group, value)
-    except msgspec.ValidationError as problem:
-        raise MessageError(f"entity {world.name(handle)!r}: {problem}") from None
+    for group in before.keys() - groups.keys():
+        world.remove_group(handle, group)
+    for group, value in groups.items():
+        if before.get(group) != value:
+            world.set_group(handle, group, value)
 
 
 def _set_velocities(world: World, columns: Columns) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from diorama.ecs import Bounds, World, component
+from diorama.ecs import Bounds, Transform, Velocity, World, component
 from diorama.schemas.errors import StateError
 
 
@@ -68,3 +68,20 @@ def test_removing_a_group_that_is_not_there_says_so() -> None:
     assert world.groups(entity) == {}
     with pytest.raises(StateError, match="entity 'a' has no group 'one'"):
         world.remove_group(entity, "one")
+
+
+def test_a_transform_of_no_world_has_no_world_pose() -> None:
+    transform = Transform((1, 2, 3))
+    assert repr(transform) == (
+        "Transform(position=[1.0, 2.0, 3.0], orientation=[0.0, 0.0, 0.0, 1.0], scale=[1.0, 1.0, 1.0])"
+    )
+    with pytest.raises(AttributeError, match="this Transform belongs to no world"):
+        _ = transform.world_position
+
+
+def test_a_velocity_says_what_it_is_and_rests_by_default() -> None:
+    assert repr(Velocity()) == "Velocity(linear=[0.0, 0.0, 0.0], angular=[0.0, 0.0, 0.0])"
+    world = World()
+    world.spawn("a", Velocity((1, 2, 3), (4, 5, 6)))
+    view = world.get(world.find("a"), Velocity)
+    assert repr(view) == "Velocity(linear=[1.0, 2.0, 3.0], angular=[4.0, 5.0, 6.0])"

@@ -35,6 +35,17 @@ def test_a_new_tenant_of_a_row_is_not_where_the_last_one_was() -> None:
         propagate(world)
 
 
+def test_new_tenants_that_come_in_a_batch_are_not_where_the_last_ones_were() -> None:
+    world = World(HOUSTON, capacity=2)
+    old = world.insert(2, position=(1000.0, 0.0, 0.0))
+    propagate(world)
+    locate(world)
+    for entity in old.tolist():
+        world.despawn(entity)
+    world.insert(2, position=(0.0, 2000.0, -50.0))
+    expect(locate(world), [[0, 2000, -50]] * 2, HOUSTON)
+
+
 def test_only_what_moved_is_located_again_and_it_is_right() -> None:
     world = World(HOUSTON)
     parent = world.spawn("parent")
@@ -45,6 +56,9 @@ def test_only_what_moved_is_located_again_and_it_is_right() -> None:
     world.transforms.position[3, 0] = 30.0
     propagate(world)
     expect(locate(world), [[0, 7, 0], [0, 7, 0], [1, 7, 0], [30, 7, 0], [3, 7, 0]], HOUSTON)
+    world.transforms.position[[1, 4], 2] = -9.0  # not next to each other
+    propagate(world)
+    expect(locate(world), [[0, 7, 0], [0, 7, -9], [1, 7, 0], [30, 7, 0], [3, 7, -9]], HOUSTON)
 
 
 def test_another_origin_moves_everything() -> None:

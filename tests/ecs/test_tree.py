@@ -155,7 +155,7 @@ def test_a_sign_of_zero_counts_as_a_change_and_writing_the_same_value_does_not(p
         (
             "orientation",
             [1e-200, 0.0, 0.0, 0.0],
-            "entity 'b': orientation: expected a quaternion that can be",
+            r"entity 'b': orientation: expected a quaternion that can be .*, got \[1e-200, 0.0, 0.0, 0.0\]",
         ),
         ("orientation", [1e200, 0.0, 0.0, 0.0], "entity 'b': orientation: expected a quaternion that can be"),
         ("orientation", [np.nan, 0.0, 0.0, 1.0], "entity 'b': orientation: expected finite numbers"),

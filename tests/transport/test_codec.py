@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from diorama.ecs import World, difference, propagate
+from diorama.ecs import World, difference, locate, propagate
 from diorama.geo import Origin
 from diorama.schemas import topics
 from diorama.schemas.errors import MessageError
@@ -48,6 +48,14 @@ def test_headers_round_trip_in_64_bytes(header: Header) -> None:
     packed = codec.pack_header(header)
     assert len(packed) == codec.HEADER_SIZE == 64
     assert codec.unpack_header(packed) == header
+
+
+def test_a_header_byte_for_byte() -> None:
+    """As docs/wire.md has it: a reader in another language counts on every offset."""
+    header = Header(codec.BEAT, bytes(range(16)), 1, epoch=2, tick=3, time_ns=-4, base=5)
+    numbers = b"".join(value.to_bytes(8, "little", signed=True) for value in (1, 2, 3, -4, 5))
+    assert codec.pack_header(header) == b"DIOR" + bytes([1, 3, 0, 0]) + bytes(range(16)) + numbers
+    assert codec.pack_header(Header(1, bytes(16), 0))[8:] == bytes(56)
 
 
 GOOD = codec.pack_header(Header(COMPLETE, b"r" * 16, 7))
@@ -102,6 +110,17 @@ def test_an_update_holds_only_what_changed() -> None:
             b'{"row":[-1],"generation":[0],"key":["a"],"name":["a"],"asset":[""],"parent":[-1]}',
             "expected rows from 0",
         ),
+        (
+            0,
+            b'{"row":[1],"generation":[2147483648],"key":["a"],"name":["a"],"asset":[""],"parent":[-1]}',
+            r"expected generations from 0 to 2\*\*31 - 1",
+        ),
+        (
+            0,
+            b'{"row":[1],"generation":[0],"key":["a"],"name":["a"],"asset":[""],"parent":[67108864]}',
+            "expected rows from 0 to 67108863",
+        ),
+        (0, b'{"moving":[-1]}', "expected rows from 0 to 67108863"),
         (0, b'{"row":"x"}', "Expected `array`, got `str`"),
         (1, b"abc", "rows: expected a multiple of 4 bytes, got 3"),
         (1, np.array([2**30], "<i4").tobytes(), "rows: expected numbers from 0"),
@@ -121,10 +140,99 @@ def test_poses_for_strangers_and_poses_that_are_not_finite_are_refused() -> None
     stranger = [b"", np.array([5000], "<i4").tobytes(), bytes(80), b"", b""]
     with pytest.raises(MessageError, match="update: poses for entities that are not there"):
         apply_update(world, codec.decode_columns(stranger))
+    first = int(world.forest.order()[0])
+    for rows in ([5000], [first, 5000], [first, len(world) + 100]):
+        numbers = np.array(rows, "<i4").tobytes()
+        with pytest.raises(MessageError, match="update: velocities for entities that are not there"):
+            apply_update(world, codec.decode_columns([b"", b"", b"", numbers, bytes(48 * len(rows))]))
     frames = complete_frames(world)
     frames[2] = np.full((len(world), 10), np.nan).tobytes()
     with pytest.raises(MessageError, match=r"complete scene: entity .*: position: expected finite numbers"):
         world_from_complete(codec.decode_columns(frames))
+
+
+def test_poses_and_velocities_for_the_dead_are_refused() -> None:
+    world = World()
+    world.insert(3)
+    world.despawn(1)
+    rows = np.array([0, 1, 2], "<i4").tobytes()
+    with pytest.raises(MessageError, match="update: poses for entities that are not there"):
+        apply_update(world, codec.decode_columns([b"", rows, bytes(240), b"", b""]))
+    with pytest.raises(MessageError, match="update: velocities for entities that are not there"):
+        apply_update(world, codec.decode_columns([b"", b"", b"", rows, bytes(144)]))
+
+
+def test_an_origin_with_something_missing_or_impossible_is_refused() -> None:
+    for origin in (
+        b"",
+        b',"origin":{"latitude_deg":1.0}',
+        b',"origin":{"equatorial_radius":0,"flattening":0}',
+    ):
+        with pytest.raises(MessageError):
+            world_from_complete(
+                codec.decode_columns([b'{"has_origin":true' + origin + b"}", b"", b"", b"", b""])
+            )
+
+
+def test_components_that_do_not_fit_are_refused_by_name() -> None:
+    structure = (
+        b'{"row":[0],"generation":[0],"key":["k"],"name":["n"],"asset":[""],"parent":[-1],'
+        b'"components":{"0":{"bounds":{"size":[1]}}}}'
+    )
+    rows, values = np.zeros(1, "<i4").tobytes(), np.array([0, 0, 0, 0, 0, 0, 1, 1, 1, 1], "<f8").tobytes()
+    with pytest.raises(MessageError, match="complete scene: entity 'n': bounds: "):
+        world_from_complete(codec.decode_columns([structure, rows, values, b"", b""]))
+
+
+def test_another_origin_moves_every_place_once() -> None:
+    world = some_world(4)
+    since = Since(world.version, world.epoch)
+    assert codec.posed_rows(world, since).tolist() == []
+    world.origin = Origin(1.0, 2.0, 3.0)
+    assert codec.posed_rows(world, since).tolist() == sorted(world.forest.order().tolist())
+    assert codec.moved_rows(world, since).tolist() == []
+    assert codec.posed_rows(world, Since(world.version, world.epoch)).tolist() == []
+
+
+def test_who_left_is_told_the_last_one_first_and_once() -> None:
+    world = World()
+    a, b, c = (world.spawn(name) for name in "abc")
+    world.despawn(a)
+    since = Since(world.version, world.epoch)
+    world.despawn(b)
+    world.despawn(c)
+    assert codec.removed_since(world, since) == [c, b]
+    assert codec.removed_keys_since(world, since) == ["entity_2", "entity_1"]
+    assert codec.removed_since(world, Since(world.version, world.epoch)) == []
+
+
+@pytest.mark.parametrize(
+    ("rows", "expected"),
+    [([], False), ([5], True), ([3, 4, 5], True), ([3, 5], False), ([3, 5, 4, 6], False), ([4, 3], False)],
+)
+def test_what_a_run_is(rows: list[int], expected: bool) -> None:
+    assert codec.is_run(np.array(rows, np.int32)) is expected
+
+
+@pytest.mark.parametrize("rows", [[0, 1, 2], [1, 2], [2, 0], [0, 2], []])
+def test_values_are_gathered_the_same_with_a_buffer_and_without(rows: list[int]) -> None:
+    world = World(Origin(1.0, 2.0, 3.0))
+    parent = world.spawn("a", position=(1, 2, 3))
+    world.insert(2, under=parent, position=[(4.0, 5.0, 6.0), (7.0, 8.0, 9.0)], scale=(2.0, 3.0, 4.0))
+    propagate(world)
+    found, chosen = locate(world, rows), np.array(rows, np.int32)
+    expected = {
+        "local": world.table.local[rows],
+        "world": world.table.pose[rows],
+        "geo": np.hstack([found.ecef, found.lla]),
+    }
+    blocks: tuple[codec.Block, ...] = ("local", "world", "geo")
+    for block in blocks:
+        out = np.full((len(rows), codec.WIDTH[block]), np.nan)
+        gathered = codec.gather(world, block, chosen)
+        assert codec.gather(world, block, chosen, out).tobytes() == out.tobytes() == gathered.tobytes()
+        np.testing.assert_array_equal(out, expected[block])
+        assert not np.shares_memory(gathered, world.table.local)
 
 
 @given(data=st.data())
