@@ -19,7 +19,10 @@ def serve(service: Service) -> None:
             return
 
 
-with Service(world, "tcp://127.0.0.1:*") as service, diorama.Client(service.endpoint) as client:
+with (
+    Service(world, "tcp://127.0.0.1:*") as service,
+    diorama.Client(service.endpoint, timeout_s=20.0) as client,
+):
     simulation = Thread(target=serve, args=[service])
     simulation.start()
     print("evtol is at", client.where("evtol")["lla"])
