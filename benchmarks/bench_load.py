@@ -3,10 +3,11 @@
 import gc
 import os
 from pathlib import Path
+from time import thread_time
 
 import numpy as np
 import orjson
-from measure import measure, table
+from measure import Row, measure, table
 
 from diorama.ecs import Effector, Sensor, World, locate, propagate
 from diorama.formats.aerosim import document, parse
@@ -58,6 +59,38 @@ def memory_per_entity(count: int) -> float:
     grown = resident() - before
     assert len(world) + len(warm) == count + 100
     return grown / count
+
+
+def rows(quick: bool) -> list[Row]:
+    """Bytes to a settled world and back."""
+    found = []
+    for count in (1_000, 10_000):
+        world = scene(count, every=10)
+        ready = document(world)
+        data = orjson.dumps(ready)
+        read, write = "orjson.loads of the same bytes", "orjson.dumps of a ready-made dict"
+        timings = measure(
+            {
+                read: lambda data=data: orjson.loads(data),
+                "load": lambda data=data: parse(data),
+                write: lambda ready=ready: orjson.dumps(ready),
+                "save": lambda world=world: orjson.dumps(document(world)),
+            },
+            2.0 if quick else 4.0,
+            thread_time,
+        )
+        for work, peer, goal in (("load", read, "at most 5"), ("save", write, "")):
+            found.append(
+                Row(
+                    work=f"{work} a scene of {count:,} entities",
+                    ours=timings[work].best,
+                    peer=peer,
+                    peer_s=timings[peer].best,
+                    goal=goal,
+                    spread=timings[work].spread,
+                )
+            )
+    return found
 
 
 def main() -> None:

@@ -8,10 +8,11 @@ four components.
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from time import thread_time
 
 import esper
 import numpy as np
-from measure import measure, table
+from measure import Row, measure, table
 
 from diorama.ecs import Bounds, Classification, World, propagate
 
@@ -143,6 +144,31 @@ def memory(components: tuple[object, ...], count: int = 100_000) -> float:
     world.insert(count, *components, parents=np.arange(count) // 4 - 1, position=np.zeros((count, 3)))
     propagate(world)
     return (resident_bytes() - before) / len(world)
+
+
+def rows(quick: bool) -> list[Row]:
+    """For each entity, against esper."""
+    create, delete = "esper create_entity, four components", "esper create and delete"
+    works = {
+        "spawn one by one, two components": (lambda: spawn_each(cold), create, "at most 2"),
+        "insert in bulk, two shared components": (lambda: insert_all(*cold()), create, "at most 0.5"),
+        "spawn and despawn one by one": (spawn_and_despawn, delete, "at most 2"),
+        "insert in bulk, despawn by subtree": (insert_and_despawn, delete, "at most 1"),
+    }
+    candidates: dict[str, Callable[[], object]] = {create: esper_create, delete: esper_create_and_delete}
+    candidates |= {name: run for name, (run, _, _) in works.items()}
+    timings = measure(candidates, 2.0 if quick else 6.0, thread_time)
+    return [
+        Row(
+            work=f"{name}, each",
+            ours=timings[name].best / COUNT,
+            peer=peer,
+            peer_s=timings[peer].best / COUNT,
+            goal=goal,
+            spread=timings[name].spread,
+        )
+        for name, (_, peer, goal) in works.items()
+    ]
 
 
 def main(seconds: float = 6.0) -> None:

@@ -1,11 +1,12 @@
-"""World poses of trees eight levels deep: numba and numpy against the same loop in C, a copy of the bytes, and objects.
+"""World poses of trees eight levels deep: numba and numpy against the same loop in C, a copy of the bytes, and others.
 
-Claims, 1k to 100k entities: numba within 1.2x of C when everything moves and within 1.3x when 1 % does (both look for
-changes by themselves), within 3.5x of copying as many bytes as the pass writes; numpy at least 10x faster than
-Python objects at 10k. `table` compares with the first row of each block.
+Claims, 1k to 100k entities: numba within 1.15x of C when everything moves and within 1.3x when 1 % does (both look for
+changes by themselves); at least 8x faster than three.js, and 100x faster than Python objects in esper, scipy's Rotation
+level by level and trimesh's SceneGraph. `table` compares with the first row of each block.
 """
 
 import ctypes
+import json
 import shutil
 import subprocess
 import tempfile
@@ -13,10 +14,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
+from time import thread_time
 
 import esper
 import numpy as np
-from measure import measure, table
+from measure import Row, measure, table
 from numpy.typing import NDArray
 
 from diorama.ecs import World, propagate
@@ -215,6 +217,154 @@ def object_pass(count: int) -> Callable[[], None]:
             size.x, size.y, size.z = above.size.x * s.x, above.size.y * s.y, above.size.z * s.z
 
     return run
+
+
+def scipy_pass(count: int) -> Callable[[], None]:
+    """Level by level with scipy's Rotation; ImportError without it."""
+    from scipy.spatial.transform import Rotation
+
+    parents, poses = forest(count)
+    level = np.zeros(count, int)
+    for row in np.flatnonzero(parents >= 0):
+        level[row] = level[parents[row]] + 1
+    levels = [np.flatnonzero(level == depth) for depth in range(1, level.max() + 1)]
+    place, turn, size = poses[:, :3].copy(), poses[:, 3:7].copy(), poses[:, 7:].copy()
+
+    def run() -> None:
+        for rows in levels:
+            above = parents[rows]
+            rotation = Rotation.from_quat(turn[above])
+            place[rows] = place[above] + rotation.apply(size[above] * poses[rows, :3])
+            turn[rows] = (rotation * Rotation.from_quat(poses[rows, 3:7])).as_quat()
+            size[rows] = size[above] * poses[rows, 7:]
+
+    return run
+
+
+def trimesh_pass(count: int) -> Callable[[], None]:
+    """trimesh's SceneGraph: every edge set, every node asked for; ImportError without it."""
+    from scipy.spatial.transform import Rotation
+    from trimesh.scene.transforms import SceneGraph
+
+    parents, poses = forest(count)
+    graph = SceneGraph()
+    matrices = np.tile(np.eye(4), (count, 1, 1))
+    matrices[:, :3, :3] = Rotation.from_quat(poses[:, 3:7]).as_matrix() * poses[:, None, 7:]
+    matrices[:, :3, 3] = poses[:, :3]
+    edges = [
+        (f"n{row}", f"n{parent}" if parent >= 0 else "world", matrices[row])
+        for row, parent in enumerate(parents.tolist())
+    ]
+
+    def run() -> None:
+        for name, above, matrix in edges:
+            graph.update(frame_to=name, frame_from=above, matrix=matrix)
+        for name, _, _ in edges:
+            graph.get(name)
+
+    return run
+
+
+class Three:
+    """three.js in node: `best` is the time of one updateMatrixWorld, in seconds; None where it is not installed."""
+
+    def __init__(self) -> None:
+        self._process: subprocess.Popen[str] | None = None
+        node, npm = shutil.which("node"), shutil.which("npm")
+        if node is None or npm is None:
+            return
+        folder = Path(tempfile.gettempdir()) / "diorama-bench-three"
+        if not (folder / "node_modules" / "three").exists():
+            folder.mkdir(exist_ok=True)
+            install = [
+                npm,
+                "install",
+                "--silent",
+                "--no-audit",
+                "--no-fund",
+                "--prefix",
+                str(folder),
+                "three",
+            ]
+            if subprocess.run(install, capture_output=True).returncode:
+                return
+        script = shutil.copy(Path(__file__).with_name("three_tree.mjs"), folder)
+        self._process = subprocess.Popen(
+            [node, script], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+
+    def best(self, count: int, share: float, seconds: float) -> float | None:
+        """Of many passes over the same forest, made depth first, which suits three.js best."""
+        if self._process is None or self._process.stdin is None or self._process.stdout is None:
+            return None
+        parents, poses = forest(count)
+        question = {"parents": parents.tolist(), "poses": poses.tolist(), "share": share, "seconds": seconds}
+        self._process.stdin.write(json.dumps(question) + "\n")
+        self._process.stdin.flush()
+        return float(self._process.stdout.readline())
+
+    def close(self) -> None:
+        """End node."""
+        if self._process is not None:
+            self._process.communicate("")
+
+
+def optional(make: Callable[[], Callable[[], None]]) -> Callable[[], None] | None:
+    """The candidate, or None when its library is not installed."""
+    try:
+        return make()
+    except ImportError:
+        return None
+
+
+def rows(quick: bool) -> list[Row]:
+    """Everything moves, and 1 % does, against C as the limit and all peers."""
+    seconds = 1.0 if quick else 3.0
+    three = Three()
+    c = native(C_FLAGS["C -O3 -march=native"])
+    found: list[Row] = []
+    for count in SIZES:
+        for share, title in ((1.0, "all move"), (0.01, "1 % moves")):
+            candidates: dict[str, Callable[[], None] | None] = {
+                "numpy": world_pass(Scene(count, share), fast=False)
+            }
+            if compiled_kernels() is not None:
+                candidates["numba"] = world_pass(Scene(count, share), fast=True)
+            candidates["C -O3"] = c and c_pass(c, Scene(count, share))
+            if share == 1.0:
+                candidates["objects in esper"] = object_pass(count)
+                if count <= 10_000 or not quick:
+                    candidates["scipy Rotation by level"] = optional(lambda n=count: scipy_pass(n))
+                if count == 1_000 or (count == 10_000 and not quick):
+                    candidates["trimesh SceneGraph"] = optional(lambda n=count: trimesh_pass(n))
+            before = three.best(count, share, seconds / 4)
+            there = {name: run for name, run in candidates.items() if run is not None}
+            timings = measure(there, seconds, thread_time)
+            after = three.best(count, share, seconds / 4)
+            times = {name: timing.best for name, timing in timings.items()}
+            peers: dict[str, float | None] = {name: times.get(name) for name in candidates}
+            peers["three.js"] = min(before, after) if before and after else None
+            for ours in ("numba", "numpy"):
+                for peer, time in peers.items():
+                    if peer in ("numba", "numpy", "C -O3") or (
+                        ours == "numpy" and peer != "objects in esper"
+                    ):
+                        continue
+                    goal = {"three.js": "at most 0.125"}.get(peer, "at most 0.01") if ours == "numba" else ""
+                    found.append(
+                        Row(
+                            work=f"world poses, {count:,} entities, {title} ({ours})",
+                            ours=times.get(ours),
+                            peer=peer,
+                            peer_s=time,
+                            limit="C -O3, the same loop",
+                            limit_s=times.get("C -O3"),
+                            goal=goal,
+                            spread=timings[ours].spread if ours in timings else 1.0,
+                        )
+                    )
+    three.close()
+    return found
 
 
 def main(seconds: float = 3.0) -> None:
