@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from dataclasses import dataclass
+from threading import RLock
 from time import monotonic
 from typing import Self
 from uuid import uuid4
@@ -11,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from diorama.ecs.tree import propagate
 from diorama.ecs.world import World
-from diorama.geo import AXES, rotation
+from diorama.geo import AXES
 from diorama.schemas import topics
 from diorama.schemas.errors import MessageError, StateError, did_you_mean
 from diorama.schemas.view import View
@@ -19,12 +20,17 @@ from diorama.transport import codec
 from diorama.transport.apply import apply_update, world_from_complete
 from diorama.transport.codec import Frame, Header
 from diorama.transport.connect import open_subscribe_link
+from diorama.transport.moments import Moment, between
 from diorama.transport.security import ClientSecurity
 from diorama.transport.view_codec import decode_view
 
 Floats = NDArray[np.float64]
 ASK_AGAIN_S = 1.0
 ASK_AGAIN_MOST_S = 8.0
+# With several endpoints: a publisher that was heard so lately is not left for another. Heartbeats come every second.
+LOYALTY_S = 2.5
+# Reading the latest ends after so long even if more keeps coming: a reader slower than the publisher sees something.
+DRAIN_S = 0.25
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,21 +55,15 @@ class Poses:
     scale: NDArray[np.floating]
 
 
-@dataclass(frozen=True, slots=True)
-class _Moment:
-    """All world poses at one time, by row."""
-
-    time_ns: int
-    entities: NDArray[np.int64]
-    pose: Floats
-
-
 class Replica:
     """A World kept equal to a published one. It joins, notices gaps, restarts and silence, and heals by itself.
 
     `for update in replica:` yields after every step; with `latest` (the default) everything that has arrived is
     applied first, so a slow renderer is never behind. `on_event(event, detail)` is told of "joined", "gap",
     "restart", "malformed" and "silence".
+
+    Of several endpoints one publisher is followed, and another one only when the first has fallen silent. `close` may
+    be called from any thread; everything else belongs to one at a time.
 
     With a `view`, only that part of the scene is followed: its entities stand side by side, each with its world pose.
     """
@@ -97,17 +97,21 @@ class Replica:
         self.malformed = 0
         self._latest = latest
         self._interpolated = interpolated
-        self._moments: tuple[_Moment, ...] = ()
+        self._moments: tuple[Moment, ...] = ()
         self._silence_s = silence_s
         self._on_event = on_event
         self._closed = False
+        self._in_use = RLock()
+        self._last: Update | None = None
+        self._trouble = ""
         self._name = uuid4().hex
         self._attempt = 0
         self._snapshot = ""
         self._patience_s = ASK_AGAIN_S
-        self._asked = self._heard = monotonic()
+        self._asked = self._heard = self._run_heard = monotonic()
         self._silent = False
         endpoints = [endpoint] if isinstance(endpoint, str) else list(endpoint)
+        self._several = len(endpoints) > 1
         self._link = open_subscribe_link(endpoints, queue=queue, security=security)
         # The scene first: when the complete scene arrives, everything after it does too.
         self._link.subscribe(self._topic)
@@ -118,7 +122,16 @@ class Replica:
 
     def poll(self, timeout_s: float = 0.0) -> Update | None:
         """Apply what has arrived, waiting that long for something new; None when nothing did."""
+        with self._in_use:
+            steps = self._read(timeout_s)
+            if not steps or not self.whole or self._closed:
+                return None
+            self._last = self._conclude(steps)
+            return self._last
+
+    def _read(self, timeout_s: float) -> "list[_Step]":
         deadline = monotonic() + timeout_s
+        enough = deadline + DRAIN_S
         steps: list[_Step] = []
         while not self._closed:
             waiting = 0.0 if steps else max(0.0, min(deadline - monotonic(), 0.1))
@@ -128,17 +141,23 @@ class Replica:
                 if steps or monotonic() >= deadline:
                     break
                 continue
-            self._heard, self._silent = monotonic(), False
+            now = self._heard = monotonic()
+            self._silent = False
             step = self._take(*message)
             if step is not None:
                 if step.complete:
                     steps.clear()
+                if not steps:
+                    enough = min(enough, now + DRAIN_S)
                 steps.append(step)
                 if not self._latest:
                     break
             elif not self.whole:
                 steps.clear()
-        return self._conclude(steps) if steps and self.whole else None
+                self._watch()
+            if now >= enough:
+                break
+        return steps
 
     def __iter__(self) -> Iterator[Update]:
         while not self._closed:
@@ -155,13 +174,17 @@ class Replica:
                 yield update
 
     def wait_until_whole(self, timeout_s: float = 5.0) -> Update:
-        """Wait for the complete scene; TimeoutError says what to look at."""
+        """Wait for the complete scene and give the last update; TimeoutError says what to look at."""
         deadline = monotonic() + timeout_s
-        while monotonic() < deadline:
-            update = self.poll(min(0.1, timeout_s))
-            if update is not None:
-                return update
-        raise TimeoutError(f"no scene within {timeout_s} s; is a publisher running at that endpoint?")
+        while not self._closed:
+            waiting = deadline - monotonic()
+            self.poll(max(0.0, 0.0 if self.whole else min(0.1, waiting)))
+            if self.whole and self._last is not None:
+                return self._last
+            if waiting <= 0:
+                break
+        hint = self._trouble or "is a publisher running at that endpoint?"
+        raise TimeoutError(f"no scene within {timeout_s} s; {hint}")
 
     @property
     def silent(self) -> bool:
@@ -169,9 +192,10 @@ class Replica:
         return self._silent
 
     def close(self) -> None:
-        """Stop following; a running iteration ends."""
+        """Stop following; a running iteration ends, in this thread or another."""
         self._closed = True
-        self._link.close()
+        with self._in_use:  # sockets must not be closed under somebody who waits on them
+            self._link.close()
 
     def __enter__(self) -> Self:
         return self
@@ -210,19 +234,7 @@ class Replica:
         if not self._moments:
             raise StateError("no update has arrived yet")
         before, after = self._moments[0], self._moments[-1]
-        span = after.time_ns - before.time_ns
-        part = 1.0 if span <= 0 else (time_ns - before.time_ns) / span
-        if not extrapolate:
-            part = min(max(part, 0.0), 1.0)
-        pose = after.pose.copy()
-        both, old, new = np.intersect1d(
-            before.entities, after.entities, assume_unique=True, return_indices=True
-        )
-        if len(both) and part != 1.0:
-            past, now = before.pose[old], after.pose[new]
-            pose[new] = past + part * (now - past)
-            pose[new, 3:7] = rotation.slerp(past[:, 3:7], now[:, 3:7], part)
-        return self._in_axes(after.entities, pose)
+        return self._in_axes(after.entities, between(before, after, time_ns, extrapolate=extrapolate))
 
     def _in_axes(self, entities: NDArray[np.int64], pose: Floats) -> Poses:
         return Poses(
@@ -240,6 +252,8 @@ class Replica:
             if not frames:
                 raise MessageError("message: expected a header, got nothing")
             header = codec.unpack_header(frames[0])
+            if not self._follows(header.run_id):
+                return None
             if header.kind == codec.BEAT:
                 self._compare(header, of_scene=topic == topics.HEARTBEAT)
                 return None
@@ -249,8 +263,16 @@ class Replica:
                 return self._take_update(header, frames[1:])
         except MessageError as problem:
             self.malformed += 1
+            self._trouble = str(problem)
             self._lose("malformed", str(problem))
         return None
+
+    def _follows(self, run_id: bytes) -> bool:
+        """Whether a publisher is ours; with several endpoints others may speak too, and must wait their turn."""
+        if self._several and self.run_id and run_id != self.run_id:
+            return self._heard - self._run_heard > LOYALTY_S
+        self._run_heard = self._heard
+        return True
 
     def _take_complete(self, header: Header, frames: Sequence[Frame]) -> "_Step | None":
         same_run = header.run_id == self.run_id
@@ -260,6 +282,7 @@ class Replica:
         self._propagate(world)
         if self.whole and not same_run:
             self._tell("restart", "the publisher is a new one")
+        self._moments = tuple(moment.still(self.world, world) for moment in self._moments if same_run)
         self.world = world
         self._accept(header)
         if not self.whole:
@@ -318,6 +341,8 @@ class Replica:
             self._ask()
 
     def _ask(self) -> None:
+        if self._closed:  # by a callback, just now
+            return
         if self._snapshot:
             self._link.unsubscribe(self._snapshot)
         encoding = "local" if self._view is None else self._view.encoding
@@ -350,9 +375,7 @@ class Replica:
             changed = world.table.handles(codec.posed_rows(world, codec.Since(since, world.epoch)))
         header = steps[-1].header
         if self._interpolated:
-            handles = world.entities
-            moment = _Moment(header.time_ns, handles, world.table.pose[world.rows(handles)])
-            self._moments = (*self._moments[-1:], moment)
+            self._moments = (*self._moments[-1:], Moment.of(world, header.time_ns))
         removed = tuple(entity for step in steps for entity in step.removed)
         return Update(header.tick, header.time_ns, header.sequence, complete, changed, removed)
 

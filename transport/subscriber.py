@@ -2,6 +2,8 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from threading import RLock
+from time import monotonic
 from typing import Any, Self
 
 import orjson
@@ -37,7 +39,10 @@ class Message:
 
 
 class Subscriber:
-    """Messages of some topics; `""` means all. What is not a message of ours is counted and passed over."""
+    """Messages of some topics; `""` means all. What is not a message of ours is counted and passed over.
+
+    `close` may be called from any thread.
+    """
 
     def __init__(
         self,
@@ -49,16 +54,24 @@ class Subscriber:
         endpoints = [endpoint] if isinstance(endpoint, str) else list(endpoint)
         self._link = open_subscribe_link(endpoints, queue=queue, security=security)
         self._closed = False
+        self._in_use = RLock()
         self.malformed = 0
         for topic in topics or ("",):
             self._link.subscribe(topic)
 
     def receive(self, timeout_s: float = 1.0) -> Message | None:
         """The next message, or None after that long."""
-        found = self._link.receive(timeout_s)
-        if found is None:
-            return None
-        topic, frames = found
+        deadline = monotonic() + timeout_s
+        with self._in_use:
+            while not self._closed:
+                found = self._link.receive(max(0.0, min(deadline - monotonic(), 0.1)))
+                if found is not None and (message := self._decode(*found)) is not None:
+                    return message
+                if monotonic() >= deadline:
+                    break
+        return None
+
+    def _decode(self, topic: str, frames: Sequence[Frame]) -> Message | None:
         try:
             if not frames:
                 raise MessageError("message: expected a header, got nothing")
@@ -74,9 +87,10 @@ class Subscriber:
                 yield message
 
     def close(self) -> None:
-        """Stop listening; a running iteration ends."""
+        """Stop listening; a running iteration ends, in this thread or another."""
         self._closed = True
-        self._link.close()
+        with self._in_use:  # sockets must not be closed under somebody who waits on them
+            self._link.close()
 
     def __enter__(self) -> Self:
         return self

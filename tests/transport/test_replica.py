@@ -20,8 +20,10 @@ from diorama.schemas.errors import StateError
 from diorama.tests.transport.engines import FREE_PORT as FREE_PORT
 from diorama.tests.transport.engines import on_every_engine
 from diorama.tests.transport.history import play
+from diorama.transport import codec
 from diorama.transport.publisher import Publisher
 from diorama.transport.replica import Replica, Update
+from diorama.transport.subscriber import Subscriber
 
 PATIENCE_S = 20.0
 
@@ -346,3 +348,158 @@ def test_interpolation_between_two_updates(free_port: str) -> None:
         assert replica.interpolate(9_000).position[0].tolist() == [10, 0, -4]
         np.testing.assert_allclose(replica.interpolate(3_000, extrapolate=True).position[0], [20, 0, -8])
         replica.close()
+
+
+@on_every_engine
+def test_interpolation_never_mixes_two_scenes(free_port: str) -> None:
+    """A loaded scene uses rows and keys again: its things must not slide in from where others were."""
+    one, two = World(), World()
+    one.spawn("drone", position=(0, 0, 0))
+    one.spawn("house", position=(5, 5, 0))
+    two.spawn("tower", position=(100, 0, 0))
+    two.spawn("house", position=(7, 5, 0))
+    with Publisher(free_port) as publisher:
+        replica = Replica(publisher.endpoint, interpolated=True, latest=False)
+        publisher.publish(one, Tick(0, 1_000, 1_000))
+        follow(publisher, replica)
+        publisher.publish(two, Tick(1, 2_000, 1_000))
+        follow(publisher, replica)
+        half = replica.interpolate(1_500)
+        assert half.position.tolist() == [[100, 0, 0], [6, 5, 0]]
+        replica.close()
+
+
+def test_interpolation_goes_on_across_a_keyframe_and_leaves_out_what_went() -> None:
+    world = World()
+    a, b = world.spawn("a"), world.spawn("b")
+    with Publisher(FREE_PORT, keyframe_interval=1) as publisher:
+        replica = Replica(publisher.endpoint, interpolated=True, latest=False)
+        publisher.publish(world, Tick(0, 1_000, 1_000))
+        follow(publisher, replica)
+        world.get(a, Transform).position[0] = 8.0
+        world.despawn(b)
+        propagate(world)
+        publisher.publish(world, Tick(1, 2_000, 1_000))
+        assert follow(publisher, replica).complete
+        half = replica.interpolate(1_500)
+        assert half.entities.tolist() == [a]
+        assert half.position[0].tolist() == [4, 0, 0]
+        replica.close()
+
+
+@on_every_engine
+@pytest.mark.parametrize("kind", ["replica", "subscriber"])
+def test_closing_from_another_thread_ends_the_iteration(free_port: str, kind: str) -> None:
+    world = World()
+    world.spawn("a")
+    with Publisher(free_port) as publisher:
+        for _ in range(5):
+            listener: Replica | Subscriber
+            if kind == "replica":
+                listener = Replica(publisher.endpoint)
+            else:
+                listener = Subscriber(publisher.endpoint, topics.SCENE_LOCAL)
+            going = Event()
+
+            def iterate(listener: "Replica | Subscriber" = listener, going: Event = going) -> None:
+                for _ in listener:
+                    going.set()
+
+            thread = Thread(target=iterate)
+            thread.start()
+            while not going.wait(0.002):
+                publisher.publish(world)
+            listener.close()
+            thread.join(PATIENCE_S)
+            assert not thread.is_alive()
+
+
+def test_a_callback_may_close_the_replica() -> None:
+    world = World()
+    world.spawn("a")
+    with Publisher(FREE_PORT) as publisher:
+        replica = Replica(publisher.endpoint, on_event=lambda *_: replica.close())
+        publisher.publish(world)
+        while not replica._closed:
+            publisher.poll()
+            replica.poll(0.01)
+        assert replica.poll() is None
+        assert list(replica) == []
+        with pytest.raises(TimeoutError):
+            replica.wait_until_whole(0.0)
+
+
+def test_waiting_until_whole_again_gives_the_last_update() -> None:
+    world = World()
+    world.spawn("a")
+    with Publisher(FREE_PORT) as publisher, Replica(publisher.endpoint) as replica:
+        publisher.publish(world)
+        catch_up(publisher, replica)
+        assert replica.wait_until_whole(0.0).sequence == publisher.sequence
+
+
+def test_a_scene_that_cannot_be_read_is_told_by_who_waits_for_it() -> None:
+    with Publisher(FREE_PORT) as publisher, Replica(publisher.endpoint) as replica:
+        world = World()
+        world.spawn("a")
+        publisher.publish(world)
+        while publisher.statistics.joins == 0:
+            publisher.poll(0.01)
+        while (passed := replica._link.receive(PATIENCE_S)) and not passed[0].startswith(topics.SNAPSHOT):
+            pass  # until the scene has gone by unread
+        header = codec.pack_header(codec.Header(codec.COMPLETE, publisher.run_id, 1))
+        publisher.link.send(topics.SCENE_LOCAL, [header, b"{", b"", b"", b"", b""])
+        with pytest.raises(TimeoutError, match=r"no scene within 0\.3 s; structure: .*truncated"):
+            replica.wait_until_whole(0.3)
+
+
+def test_a_reader_slower_than_the_publisher_still_sees_something(monkeypatch: pytest.MonkeyPatch) -> None:
+    """More keeps coming while it reads: it must not read for ever."""
+    monkeypatch.setattr("diorama.transport.replica.DRAIN_S", 0.0)
+    world = World()
+    world.spawn("a")
+    with Publisher(FREE_PORT) as publisher, Replica(publisher.endpoint) as replica:
+        publisher.publish(world)
+        catch_up(publisher, replica)
+        for _ in range(5):
+            publisher.publish(world)
+        first = replica.poll(PATIENCE_S)
+        assert first is not None
+        assert first.sequence == 2
+
+
+def test_of_several_publishers_one_is_followed_until_it_falls_silent(monkeypatch: pytest.MonkeyPatch) -> None:
+    one, two = World(), World()
+    one.spawn("one")
+    two.spawn("two")
+    events: list[str] = []
+    with Publisher(FREE_PORT) as first, Publisher(FREE_PORT) as second:
+        replica = Replica(
+            [first.endpoint, second.endpoint], on_event=lambda event, _: events.append(event), latest=False
+        )
+        first.publish(one)
+        catch_up(first, replica)
+        while not second.listens(topics.SCENE_LOCAL):
+            second.poll(0.01)
+        for _ in range(5):
+            second.publish(two)
+            first.publish(one)
+            catch_up(first, replica)
+        assert events == ["joined"]
+        assert list(replica.world.names) == ["one"]
+        monkeypatch.setattr("diorama.transport.replica.LOYALTY_S", -1.0)  # as if it were long silent
+        while "two" not in replica.world.names:
+            second.publish(two)
+            replica.poll(0.01)
+        replica.close()
+
+
+def test_instances_in_the_axes_of_unreal_are_centimetres_about_the_centre() -> None:
+    world = World()
+    world.spawn("a", position=(1e6 + 1.0, 2e5 + 2.0, -1e4 - 3.0))
+    with Publisher(FREE_PORT) as publisher, Replica(publisher.endpoint, axes="unreal") as replica:
+        publisher.publish(world)
+        catch_up(publisher, replica)
+        found = replica.instances(center=(1e6, 2e5, -1e4)).position[0]
+        np.testing.assert_allclose(found, AXES["unreal"].points(np.array([1.0, 2.0, -3.0])), atol=1e-4)
+        assert sorted(abs(found).tolist()) == [100.0, 200.0, 300.0]
