@@ -18,6 +18,9 @@ CAPACITY = 1 << 22
 ROW_BITS = 32
 ROW_MASK = (1 << ROW_BITS) - 1
 GENERATION_MASK = (1 << 31) - 1  # a handle fits in an int64
+# Rows that a claim leaves out are handed out later, unless they are more than these: a single claim may name the
+# last row there can be, and must not fill the memory with what is free.
+GAP_REUSED = 1 << 16
 IDENTITY = np.array((0, 0, 0, 0, 0, 0, 1, 1, 1, 1), np.float64)
 # What `seen` holds for a row whose pose must be computed afresh: a NaN no arithmetic produces.
 UNSEEN = np.array(0x7FF8_D10A_2A3A_0001, np.uint64).view(np.float64)
@@ -188,10 +191,11 @@ class Table:
         taken = np.append(rows[self.alive[rows]], ordered[1:][ordered[1:] == ordered[:-1]])
         if len(taken):
             raise StateError(f"entity {self.handle(int(taken[0]))}: its row is in use already")
-        self.free.update(dict.fromkeys(range(self.high, high)))
+        if high - self.high <= GAP_REUSED + len(rows):
+            self.free.update(dict.fromkeys(range(self.high, high)))
         self.high = high
         for row in rows.tolist():
-            del self.free[row]
+            self.free.pop(row, None)
         self.generation[rows] = entities >> ROW_BITS
         self.alive[rows] = True
 

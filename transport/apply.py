@@ -54,8 +54,11 @@ def _apply_structure(world: World, structure: Structure) -> None:
     ]
     known = [index for index, handle in enumerate(handles) if world.alive(handle)]
     # Whoever stays lets go of parent and name first: its parent may be about to go, its name to change hands.
+    gone = {row for row, _ in structure.removed}
     for index in known:
-        world.reparent(handles[index], None)
+        above = int(table.parent[structure.row[index]])
+        if above != structure.parent[index] or above in gone:
+            world.reparent(handles[index], None)
         if world.name(handles[index]) != structure.name[index]:
             world.rename(handles[index], f"\0{handles[index]}")
     for row, generation in structure.removed:
@@ -107,12 +110,10 @@ def _insert(
 
 
 def _set_groups(world: World, handle: int, groups: dict[str, object]) -> None:
-    before = world.groups(handle)
-    for group in before.keys() - groups.keys():
+    for group in world.groups(handle).keys() - groups.keys():
         world.remove_group(handle, group)
     for group, value in groups.items():
-        if before.get(group) != value:
-            world.set_group(handle, group, value)
+        world.set_group(handle, group, value)
 
 
 def _set_velocities(world: World, columns: Columns) -> None:

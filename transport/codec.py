@@ -15,11 +15,12 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
+from diorama.ecs.check import sound
 from diorama.ecs.locate import refresh
-from diorama.ecs.table import ROW_BITS, ROW_MASK
+from diorama.ecs.table import IDENTITY, ROW_BITS, ROW_MASK
 from diorama.ecs.tree import settle_order
 from diorama.ecs.world import World
-from diorama.geo import Ellipsoid, Origin
+from diorama.geo import Ellipsoid, Origin, rotation
 from diorama.schemas.errors import MessageError
 
 PROTOCOL = 1
@@ -280,15 +281,50 @@ def gather(
 
 
 def encode_blocks(
-    world: World, block: Block, rows: Rows, moving: Rows, out: NDArray[np.float64] | None = None
+    world: World,
+    block: Block,
+    rows: Rows,
+    moving: Rows,
+    out: NDArray[np.float64] | None = None,
+    *,
+    doubtful: bool = False,
 ) -> list[Frame]:
-    """Four frames: row numbers and their values, row numbers and their velocities."""
+    """Four frames: row numbers and their values, row numbers and their velocities.
+
+    What moved has been resolved, and so is sound. `doubtful`: rows that did not move are among these.
+    """
+    values = gather(world, block, rows, out)
+    velocities = world.velocities.block[moving]
+    if doubtful:
+        velocities[~np.isfinite(velocities)] = 0.0
+        if block == "local":
+            _mend(world, rows, values)
     return [
         bytes_of(rows),
-        bytes_of(gather(world, block, rows, out)),
+        bytes_of(values),
         bytes_of(moving),
-        bytes_of(world.velocities.block[moving]),
+        bytes_of(velocities),
     ]
+
+
+def _mend(world: World, rows: Rows, values: NDArray[np.float64]) -> None:
+    """Local poses that cannot be resolved, such as NaN, become those that put the entities where they are shown."""
+    broken = np.flatnonzero(~sound(values))
+    if len(broken) == 0:
+        return
+    pose, parents = world.table.pose[rows[broken]], world.table.parent[rows[broken]]
+    above = np.where(parents[:, None] < 0, IDENTITY, world.table.pose[parents])
+    back = rotation.conjugate(above[:, 3:7])
+    with np.errstate(all="ignore"):
+        local = np.concatenate(
+            [
+                rotation.rotate(back, pose[:, 0:3] - above[:, 0:3]) / above[:, 7:10],
+                rotation.multiply(back, pose[:, 3:7]),
+                pose[:, 7:10] / above[:, 7:10],
+            ],
+            axis=1,
+        )
+    values[broken] = np.where(sound(local)[:, None], local, IDENTITY)
 
 
 def bytes_of(values: NDArray[Any]) -> memoryview:

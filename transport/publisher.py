@@ -1,5 +1,6 @@
 """Publishing a world: every update on the topics somebody listens to, and the complete scene to whoever joins."""
 
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from time import monotonic
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 from diorama.ecs.tree import propagate, settle_order
 from diorama.ecs.world import World
 from diorama.schemas import topics
+from diorama.schemas.errors import StateError
 from diorama.schemas.view import SNAPSHOT_PREFIX, VIEW
 from diorama.transport import codec
 from diorama.transport.codec import Block, Header, Since
@@ -25,6 +27,7 @@ from diorama.transport.security import ServerSecurity
 from diorama.transport.views import Views
 
 HEARTBEAT_S = 1.0
+log = logging.getLogger("diorama.transport")
 BLOCKS: dict[str, Block] = {topics.SCENE_LOCAL: "local", topics.SCENE_WORLD: "world", topics.SCENE_GEO: "geo"}
 
 
@@ -92,6 +95,7 @@ class Publisher:
         self._views = Views()
         self._resources_wanted = False
         self._text = SceneText(decimals=json_decimals)
+        self._complaint = ""
 
     @property
     def endpoint(self) -> str:
@@ -112,8 +116,7 @@ class Publisher:
         if tick is None:
             tick = _Moment(self.sequence + 1, self._moment.time_ns)
         self._notice_interests()
-        if world.propagated_epoch != world.epoch:
-            propagate(world)
+        self._resolve(world)
         fresh = world is not self._world or self._lost_removals(world)
         complete = fresh or (self._keyframe_interval > 0 and self.sequence % self._keyframe_interval == 0)
         self._world, self._moment = world, tick
@@ -168,6 +171,19 @@ class Publisher:
 
     # -- inside --------------------------------------------------------------------------------------------------
 
+    def _resolve(self, world: World) -> None:
+        """Resolve what is new. Numbers that cannot be are told to the log, and the rest is published."""
+        if world.propagated_epoch != world.epoch:
+            try:
+                propagate(world)
+            except StateError as problem:
+                self._complain(problem)
+
+    def _complain(self, problem: StateError) -> None:
+        if str(problem) != self._complaint:
+            self._complaint = str(problem)
+            log.error("%s", problem)
+
     def _lost_removals(self, world: World) -> bool:
         """Whether entities went so fast that the world no longer knows all that this publisher has not told."""
         removals = world.removals
@@ -179,19 +195,22 @@ class Publisher:
             if self.listens(topic) and not (block == "geo" and world.origin is None):
                 self._send(topic, kind, self._column_frames(world, block, complete))
         if self.listens(topics.SCENE_JSON):
-            self._send(
-                topics.SCENE_JSON,
-                codec.COMPLETE,
-                [complete_document(self._text, world, self._header(codec.COMPLETE))],
-            )
+            for body in self._document(world, codec.COMPLETE):
+                self._send(topics.SCENE_JSON, codec.COMPLETE, [body])
         if self.listens(topics.SCENE_CHANGES):
-            header = self._header(kind)
-            body = (
-                complete_document(self._text, world, header)
-                if complete
-                else changes_document(world, header, self._since)
-            )
-            self._send(topics.SCENE_CHANGES, kind, [body])
+            for body in self._document(world, kind):
+                self._send(topics.SCENE_CHANGES, kind, [body])
+
+    def _document(self, world: World, kind: int) -> list[Frame]:
+        """The scene as JSON; nothing while it holds numbers that JSON cannot tell."""
+        header = self._header(kind)
+        try:
+            if kind == codec.COMPLETE:
+                return [complete_document(self._text, world, header)]
+            return [changes_document(world, header, self._since)]
+        except StateError as problem:
+            self._complain(problem)
+            return []
 
     def _send_resources(self, world: World) -> None:
         self._resources_wanted = False
@@ -211,7 +230,8 @@ class Publisher:
             structure = codec.encode_structure(world, structured, since) if changed else codec.NO_STRUCTURE
             moving = codec.velocity_rows(world, since)
         values = self._buffers.take(len(rows), codec.WIDTH[block])
-        return [structure, *codec.encode_blocks(world, block, rows, moving, values)]
+        doubtful = len(structured) > 0
+        return [structure, *codec.encode_blocks(world, block, rows, moving, values, doubtful=doubtful)]
 
     def _header(self, kind: int, sequence: int | None = None) -> Header:
         """`sequence` is the publisher's, unless a view counts its own updates."""
@@ -254,10 +274,9 @@ class Publisher:
 
     def _complete_body(self, world: World, encoding: str) -> tuple[list[Frame], int | None]:
         """Body frames and, for a view, its own sequence; no frames when there is nothing of the kind."""
-        if world.propagated_epoch != world.epoch:
-            propagate(world)
+        self._resolve(world)
         if encoding in ("json", "changes"):
-            return [complete_document(self._text, world, self._header(codec.COMPLETE))], None
+            return self._document(world, codec.COMPLETE), None
         if encoding.startswith(SNAPSHOT_PREFIX):
             state = self._views.find(encoding.removeprefix(SNAPSHOT_PREFIX))
             if state is None:
@@ -272,7 +291,7 @@ class Publisher:
         moving = rows[world.velocities.present[rows]]
         structure = codec.encode_structure(world, rows, None)
         # Fresh memory: the same frames may be on their way to several newcomers at once.
-        return [structure, *codec.encode_blocks(world, block, rows, moving)], None
+        return [structure, *codec.encode_blocks(world, block, rows, moving, doubtful=True)], None
 
     def _beat(self) -> None:
         now = monotonic()

@@ -41,7 +41,8 @@ class SceneText:
         if decimals:
             require_decimals()
         self._decimals = decimals
-        self._state: tuple[int, int] | None = None
+        # The world itself and not its id: a world that came and went may have left its id to another.
+        self._state: tuple[World, int] | None = None
         self._splice = Splice([b""])
         self._fields: DecimalText | None = None
         self._actors: NDArray[np.intp] = np.empty(0, np.intp)
@@ -50,8 +51,8 @@ class SceneText:
 
     def complete(self, world: World) -> Frame:
         """The whole document, good until it is asked for again."""
-        if self._state != (id(world), world.epoch):
-            self._state = (id(world), world.epoch) if self._cut(world) else None
+        if self._state != (world, world.epoch):
+            self._state = (world, world.epoch) if self._cut(world) else None
         numbers = self._numbers(world)
         # Without a latitude somewhere, or with a number that is none (which is refused), the gaps are others.
         if self._state is None or not np.isfinite(numbers).all():

@@ -33,14 +33,17 @@ def encode_view(
     rows = (members & ROW_MASK).astype(np.int32)
     new = np.isin(members, entered, assume_unique=True)
     structured = rows[new | (table.structured[rows] > since.epoch)]
-    told = rows[new | (table.posed[rows] > since.version)]
+    elsewhere = (
+        view.geo and world.origin_epoch > since.epoch
+    )  # nothing moved, and all is somewhere else on Earth
+    told = rows[new | (table.posed[rows] > since.version) | elsewhere]
     moving = rows[table.velocities.present[rows] & (new | (table.velocity_moved[rows] > since.version))]
     structure: bytes = codec.NO_STRUCTURE
     if complete or len(structured) or len(gone) or world.epoch != since.epoch:
         structure = codec.encode_structure(world, structured, None if complete else since, gone.tolist())
     if complete:
         told = structured
-    frames = codec.encode_blocks(world, "world", told, moving)
+    frames = codec.encode_blocks(world, "world", told, moving, doubtful=len(structured) > 0)
     if view.float32:
         center = center_of(world, view)
         frames[1] = _float32(table.pose[told], np.zeros(3) if center is None else center)

@@ -130,15 +130,16 @@ class _Index:
     """What several views look up, found once for each state of the world."""
 
     def __init__(self) -> None:
-        self._state: tuple[int, int, int] | None = None
-        self._structure: tuple[int, int] | None = None
+        # The world itself and not its id: a world that came and went may have left its id to another.
+        self._state: tuple[World, int, int] | None = None
+        self._structure: tuple[World, int] | None = None
         self._grid: Grid | None = None
         self._rows: NDArray[np.int64] = np.empty(0, np.int64)
         self._groups: dict[str, NDArray[np.int64]] = {}
         self._labels: dict[str, list[int]] | None = None
 
     def within(self, world: World, center: NDArray[np.float64], radius: float) -> NDArray[np.int64]:
-        state = (id(world), world.version, world.epoch)
+        state = (world, world.version, world.epoch)
         if self._state != state or self._grid is None:
             self._state = state
             self._rows = settle_order(world).astype(np.int64)
@@ -165,8 +166,8 @@ class _Index:
         return np.array([row for label in classes for row in self._labels.get(label, ())], np.int64)
 
     def _forget_if_changed(self, world: World) -> None:
-        if self._structure != (id(world), world.epoch):
-            self._structure = (id(world), world.epoch)
+        if self._structure != (world, world.epoch):
+            self._structure = (world, world.epoch)
             self._groups.clear()
             self._labels = None
 

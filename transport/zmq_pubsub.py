@@ -5,6 +5,7 @@ its old connection is known to be dead, and its wish to be told the scene must n
 """
 
 from collections.abc import Callable, Sequence
+from time import monotonic, sleep
 from typing import Protocol
 
 import zmq
@@ -33,6 +34,8 @@ LONGEST_SUBSCRIPTION_BYTES = 4096
 MAX_MESSAGE_BYTES = 1 << 30
 # Wishes looked at in one go: who sends them without end must not keep the publisher from publishing.
 MOST_INTERESTS = 1000
+# ZeroMQ closes sockets in the background: a port that this process has just given up takes a moment to be free.
+RELEASE_S = 0.3
 
 
 class ZmqPublishLink:
@@ -167,15 +170,19 @@ class ZmqSubscribeLink:
 
 def bind(socket: zmq.Socket[bytes], endpoint: str) -> str:
     """Bind, and say the endpoint with the port that was really taken; a sentence when that fails."""
-    try:
-        socket.bind(endpoint)
-    except zmq.ZMQError as problem:
-        if problem.errno == zmq.EADDRINUSE:
+    patience = monotonic() + RELEASE_S
+    while True:
+        try:
+            socket.bind(endpoint)
+            return socket.getsockopt_string(zmq.LAST_ENDPOINT).rstrip("\0")
+        except zmq.ZMQError as problem:
+            if problem.errno != zmq.EADDRINUSE:
+                raise DioramaError(f"{endpoint}: cannot bind: {problem}") from None
+        if monotonic() > patience:
             raise DioramaError(
                 f"{endpoint}: the address is in use; stop the other program or choose another port"
-            ) from None
-        raise DioramaError(f"{endpoint}: cannot bind: {problem}") from None
-    return socket.getsockopt_string(zmq.LAST_ENDPOINT).rstrip("\0")
+            )
+        sleep(0.01)
 
 
 def poll_sockets(sockets: "Sequence[zmq.Socket[bytes] | HasFileno]", timeout_s: float) -> None:

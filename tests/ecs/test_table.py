@@ -83,6 +83,16 @@ def test_rows_between_claimed_ones_are_used_later_and_none_twice() -> None:
         world.spawn()
 
 
+def test_a_claim_of_the_last_row_does_not_fill_the_memory_with_free_ones() -> None:
+    world = World()
+    last = world.table.capacity - 1
+    world.insert(["far"], entities=[last])
+    assert len(world.table.free) == 0
+    world.despawn(last)
+    world.insert(["near"], entities=[3])
+    assert world.spawn("next") == last | 1 << 32
+
+
 @pytest.mark.parametrize(
     ("handles", "message"),
     [

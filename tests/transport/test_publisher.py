@@ -6,12 +6,15 @@ import numpy as np
 import pytest
 import zmq
 
-from diorama.ecs import World, propagate
+from diorama.ecs import Transform, Velocity, World, difference, propagate
 from diorama.runtime.clock import Tick
 from diorama.schemas import topics
+from diorama.tests.transport.test_replica import catch_up
 from diorama.transport import codec, listeners, zmq_pubsub
 from diorama.transport.listeners import Listeners
 from diorama.transport.publisher import Publisher
+from diorama.transport.replica import Replica
+from diorama.transport.scene_text import SceneText
 from diorama.transport.subscriber import Subscriber
 from diorama.transport.zmq_pubsub import ZmqPublishLink
 
@@ -164,3 +167,53 @@ def test_worlds_may_be_swapped_back_and_forth() -> None:
             assert [
                 each["actor_name"] for each in document.json()["components"]["actor_properties"].values()
             ] == [name]
+
+
+def test_a_number_that_is_not_finite_keeps_nobody_from_the_rest(caplog: pytest.LogCaptureFixture) -> None:
+    """The broken entity stays where it was; who joins now gets it there too, and JSON waits until it is mended."""
+    world = World()
+    base = world.spawn("base", position=(10, 0, 0), scale=(2, 2, 2))
+    broken = world.spawn("broken", Velocity((1, 0, 0)), parent=base, position=(1, 2, 3))
+    good = world.spawn("good")
+    with Publisher(FREE_PORT) as publisher, Replica(publisher.endpoint) as early:
+        publisher.publish(world)
+        catch_up(publisher, early)
+        world.get(broken, Transform).position[1] = np.nan
+        world.velocities.block[world.row(broken), 0] = np.inf
+        world.rename(broken, "still broken")
+        world.get(good, Transform).position[0] = 5.0
+        with (
+            Replica(publisher.endpoint) as late,
+            Subscriber(publisher.endpoint, topics.SCENE_JSON, topics.SCENE_CHANGES) as reader,
+        ):
+            wait_for(publisher, topics.SCENE_CHANGES)
+            publisher.publish(world)
+            catch_up(publisher, early, late)
+            for replica in (early, late):
+                found = replica.world
+                assert found.name(broken) == "still broken"
+                assert found.poses.position[found.row(broken)].tolist() == [12, 4, 6]
+                assert found.poses.position[found.row(good), 0] == 5.0
+            assert early.gaps == early.malformed == late.malformed == 0
+            assert reader.receive(0.0) is None
+            assert "'still broken'" in caplog.text
+            world.get(broken, Transform).position[1] = 4.0
+            world.velocities.block[world.row(broken), 0] = 0.0
+            propagate(world)
+            publisher.publish(world)
+            message = reader.receive(5.0)
+            assert message is not None
+            catch_up(publisher, early, late)
+        assert difference(world, early.world) == ""
+
+
+def test_a_scene_text_is_of_its_world_even_if_another_had_its_id() -> None:
+    text = SceneText()
+    told = set()
+    for number in range(50):
+        world = World(capacity=64)
+        world.spawn(f"name {number}")
+        propagate(world)
+        told.add(bytes(text.complete(world)))
+        del world
+    assert len(told) == 50

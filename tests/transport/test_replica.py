@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation, Slerp
 
 from diorama.ecs import Transform, World, difference, propagate
+from diorama.ecs.table import ROW_MASK
 from diorama.geo import AXES
 from diorama.runtime.clock import Tick
 from diorama.schemas import topics
@@ -503,3 +504,59 @@ def test_instances_in_the_axes_of_unreal_are_centimetres_about_the_centre() -> N
         found = replica.instances(center=(1e6, 2e5, -1e4)).position[0]
         np.testing.assert_allclose(found, AXES["unreal"].points(np.array([1.0, 2.0, -3.0])), atol=1e-4)
         assert sorted(abs(found).tolist()) == [100.0, 200.0, 300.0]
+
+
+def test_what_compares_equal_in_python_is_told_apart() -> None:
+    world = World()
+    a = world.spawn("a")
+    world.set_group(a, "nothing", None)
+    world.set_group(a, "number", 1)
+    with Publisher(FREE_PORT) as publisher, Replica(publisher.endpoint) as replica:
+        publisher.publish(world)
+        catch_up(publisher, replica)
+        assert replica.world.groups(a) == {"nothing": None, "number": 1}
+        world.set_group(a, "number", True)
+        publisher.publish(world)
+        catch_up(publisher, replica)
+        assert replica.world.groups(a)["number"] is True
+        world.remove_group(a, "nothing")
+        publisher.publish(world)
+        catch_up(publisher, replica)
+        assert replica.world.groups(a) == {"number": True}
+
+
+def test_siblings_keep_their_order_when_one_of_them_changes() -> None:
+    world = World()
+    owner = world.spawn("owner")
+    first, second = world.spawn("first", parent=owner), world.spawn("second", parent=owner)
+    with Publisher(FREE_PORT) as publisher, Replica(publisher.endpoint) as replica:
+        publisher.publish(world)
+        catch_up(publisher, replica)
+        world.rename(first, "renamed")
+        publisher.publish(world)
+        catch_up(publisher, replica)
+        assert replica.world.children(owner) == [first, second]
+
+
+def test_a_parent_whose_row_another_takes_within_one_update() -> None:
+    world = World()
+    old = world.spawn("old", position=(1, 0, 0))
+    child = world.spawn("child", parent=old, position=(0, 1, 0))
+    a, b = world.spawn("a"), world.spawn("b")
+    with Publisher(FREE_PORT) as publisher, Replica(publisher.endpoint) as replica:
+        publisher.publish(world)
+        catch_up(publisher, replica)
+        world.reparent(child, None)
+        world.despawn(old)
+        new = world.spawn("new", position=(5, 0, 0))
+        assert world.row(new) == old & ROW_MASK
+        world.reparent(child, new)
+        world.rename(a, "in between")
+        world.rename(b, "a")
+        world.rename(a, "b")
+        propagate(world)
+        publisher.publish(world)
+        catch_up(publisher, replica)
+        assert difference(world, replica.world) == ""
+        assert replica.world.parent(child) == new
+        assert replica.gaps == replica.malformed == 0

@@ -161,6 +161,24 @@ def test_a_view_with_geo_brings_ecef_and_lla() -> None:
     np.testing.assert_allclose(numbers, expected, rtol=0, atol=1e-6)
 
 
+def test_a_view_with_geo_is_told_again_when_the_origin_moves() -> None:
+    world = World(Origin(10.0, 20.0, 0.0))
+    world.spawn("a")
+    view = View(geo=True)
+    with Publisher(FREE_PORT) as publisher, Subscriber(publisher.endpoint, view.topic) as subscriber:
+        message: Message | None = None
+        while message is None or message.header.kind != codec.COMPLETE:
+            publisher.publish(world)
+            message = subscriber.receive(0.01)
+        world.origin = Origin(30.0, 40.0, 50.0)
+        last = publisher.sequence + 1
+        publisher.publish(world, Tick(last, last, 1))
+        while message is None or message.header.tick != last:
+            message = subscriber.receive(5.0)
+        found = np.frombuffer(message.frames[5], "<f8")
+    np.testing.assert_allclose(found[3:], [30.0, 40.0, 50.0], rtol=0, atol=1e-6)
+
+
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
