@@ -73,6 +73,7 @@ def _apply_structure(world: World, structure: Structure) -> None:
             world.set_asset(handle, structure.asset[index])
         _set_groups(world, handle, structure.components.get(str(structure.row[index]), {}))
         table.velocities.present[structure.row[index]] = False
+        world.touch(handle)  # whoever follows the replica in turn is told whatever it was
     for index, parent in enumerate(structure.parent):
         if parent >= 0 and int(table.parent[structure.row[index]]) != parent:
             world.reparent(handles[index], world.entity_at(parent))
