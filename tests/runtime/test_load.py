@@ -99,7 +99,7 @@ def test_check_tells_errors_and_notes_oddities(tmp_path: Path) -> None:
     ("name", "message"),
     [
         ("nothing.json", "nothing.json: no such file or folder"),
-        ("", "expected a file name ending in .json"),
+        ("", "expected a file, got a folder; name a file in it"),
         ("scene.docx", "scene.docx: expected a file name ending in .json"),
     ],
 )
