@@ -42,6 +42,9 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
     parser.add_argument(
         "--endpoint", type=endpoint, default=ENDPOINT, help=f"where to publish (default {ENDPOINT})"
     )
+    parser.add_argument(
+        "--service", type=endpoint, help="where to answer (default tcp://127.0.0.1:5556, or a free port)"
+    )
     parser.add_argument("--rate", type=rate, default=50.0, help="ticks a second (default 50)")
     parser.add_argument("--ticks", type=count, default=0, help="stop after so many ticks (default: never)")
     parser.add_argument(
@@ -68,7 +71,10 @@ def run(args: argparse.Namespace) -> int:
             systems=scene.systems,
             reporters=scene.reporters,
         )
-        with answer(simulation, topics_too=scene.perception.topics) as service, ExitStack() as page:
+        with (
+            answer(simulation, args.service, topics_too=scene.perception.topics) as service,
+            ExitStack() as page,
+        ):
             url = (
                 ""
                 if args.headless

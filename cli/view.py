@@ -35,8 +35,7 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
     parser.add_argument(
         "--service",
         type=endpoint,
-        default=SERVICE,
-        help=f"where to pause, step and resume (default {SERVICE})",
+        help=f"where to pause, step and resume (default {SERVICE} for the usual endpoint)",
     )
     parser.add_argument(
         "--assets",
@@ -60,8 +59,10 @@ def run(args: argparse.Namespace) -> int:
     from diorama.viewer.follow import View
     from diorama.viewer.page import Page
 
+    # Whoever answers at the usual place is another simulation when this one is published elsewhere.
+    service = args.service or (SERVICE if args.endpoint == ENDPOINT else None)
     page = Page(port=args.port)
-    view = View(args.endpoint, page, service=args.service, assets=[Path(folder) for folder in args.assets])
+    view = View(args.endpoint, page, service=service, assets=[Path(folder) for folder in args.assets])
     print(f"{args.endpoint} in the browser: {page.url}", flush=True)
     if not args.no_browser:
         open_browser(page.url)

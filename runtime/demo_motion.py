@@ -38,8 +38,11 @@ def closed_path(corners: ArrayLike) -> Floats:
     return np.stack([np.interp(wanted, along, dense[:, axis]) for axis in range(3)], axis=1)
 
 
-def attitudes(path: Floats, speed: float, *, flies: bool) -> Floats:
-    """(SAMPLES, 4) orientations along a path: nose ahead; what flies leans into its turns (speed in m/s)."""
+def attitudes(path: Floats, speed: float, *, flies: bool, calm: float = 0.0) -> Floats:
+    """(SAMPLES, 4) orientations along a path: nose ahead; what flies leans into its turns (speed in m/s).
+
+    What is calm near the first corner stays level there.
+    """
     ahead = np.roll(path, -1, axis=0) - np.roll(path, 1, axis=0)
     # Smoothed over a stretch of path, so that a vertical climb keeps the heading of what follows it.
     spread = np.exp(-0.5 * (np.fft.fftfreq(SAMPLES, 1 / SAMPLES) / 8.0) ** 2)
@@ -52,6 +55,7 @@ def attitudes(path: Floats, speed: float, *, flies: bool) -> Floats:
         turn = (np.roll(yaw, -1) - np.roll(yaw, 1) + np.pi) % (2 * np.pi) - np.pi
         yaw_rate = turn / 2 * speed / (length / SAMPLES)
         rpy[:, 0] = np.clip(np.arctan(speed * yaw_rate / GRAVITY), -STEEPEST_BANK, STEEPEST_BANK)
+        rpy[:, 0] *= 1.0 - calm * np.cos(np.pi * np.arange(SAMPLES) / SAMPLES) ** 8
         rpy[:, 1] = np.radians(-4.0)
     return quaternion_from_rpy(rpy)
 
@@ -75,7 +79,10 @@ class Traffic:
         self.rows = rows
         self._paths = np.stack(paths)
         self._attitudes = np.stack(
-            [attitudes(path, v, flies=fly) for path, v, fly in zip(paths, speed, flies, strict=True)]
+            [
+                attitudes(path, v, flies=fly, calm=ease)
+                for path, v, fly, ease in zip(paths, speed, flies, calm, strict=True)
+            ]
         )
         length = np.linalg.norm(np.diff(self._paths, axis=1, append=self._paths[:, :1]), axis=2).sum(axis=1)
         self._laps_per_s = np.asarray(speed) / length

@@ -25,7 +25,7 @@ except ImportError:
 
 Floats = NDArray[np.float64]
 ROOT = "/world"
-GROUND, HORIZON, SKY = (214, 225, 211), (228, 238, 247), (150, 190, 232)
+GROUND, HORIZON, SKY = (168, 186, 160), (196, 217, 240), (136, 182, 232)
 SWITCHES = {
     "labels": ("Labels", True),
     "trails": ("Trails", True),
@@ -161,6 +161,8 @@ class Page:
                 )
             else:
                 node.position = place
+                if node.text != text:
+                    node.text = text
 
     def set_frustums(self, frustums: Sequence[Frustum]) -> None:
         """Show what cameras see; a click on one looks through it."""
@@ -210,9 +212,20 @@ class Page:
             cell_thickness=0.5,
             section_thickness=0.9,
             fade_distance=radius * 9,
-            plane_color=GROUND,
-            plane_opacity=1.0,
             shadow_opacity=0.0,
+            position=(0.0, 0.0, ground + 0.0004 * radius),
+        )
+        angle = np.linspace(0.0, 2 * np.pi, 65)[:-1]
+        rim = np.column_stack([np.cos(angle), np.sin(angle), np.zeros(64)]) * 60.0 * radius
+        here = np.arange(64, dtype=np.uint32)
+        floor = scene.add_mesh_simple(
+            f"{ROOT}/floor",
+            np.concatenate([rim, np.zeros((1, 3))]).astype(np.float32),
+            np.column_stack([np.full(64, 64, np.uint32), (here + 1) % 64, here]),
+            color=GROUND,
+            side="double",
+            cast_shadow=False,
+            receive_shadow=False,
             position=(0.0, 0.0, ground + 0.0008 * radius),
         )
         length = round_length(0.2 * radius)
@@ -236,8 +249,8 @@ class Page:
             )
             for name, place in names
         ]
-        self._furniture = [*texts, arrows, grid]
-        scene.configure_fog(4.0 * radius, 16.0 * radius, color=HORIZON)
+        self._furniture = [*texts, arrows, grid, floor]
+        scene.configure_fog(3.0 * radius, 14.0 * radius, color=HORIZON)
 
     def show_furniture(self, visible: bool) -> None:
         """Show or hide grid and axes."""
