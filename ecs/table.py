@@ -128,7 +128,7 @@ class Table:
             raise _unknown(int(entities[~good][0]))
         return rows.astype(np.intp)
 
-    def living(self, *, moving: bool = False) -> NDArray[np.int64]:
+    def living(self, *, moving: bool) -> NDArray[np.int64]:
         """Every entity, ascending; with `moving` those that have a velocity."""
         chosen = self.alive[: self.high]
         if moving:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from diorama.ecs import Bounds, Effector, Transform, Velocity, World
+from diorama.ecs import Bounds, Effector, Transform, Velocity, World, propagate
 from diorama.geo import Origin
 
 
@@ -32,6 +32,27 @@ def test_structure_changes_are_stamped_with_the_epoch() -> None:
     assert dict(world.resources) == {"weather": {"preset": "Cloudy"}}
     world.set_resource("weather", None)
     assert world.resource("weather", "none") == "none"
+
+
+def test_one_who_comes_alone_or_with_others_is_stamped_with_a_later_epoch() -> None:
+    world = World()
+    for _ in range(2):
+        before = world.epoch
+        alone = world.spawn()
+        assert before < world.table.structured[world.row(alone)] == world.epoch
+        before = world.epoch
+        many = world.insert(2)
+        assert (world.table.structured[world.rows(many)] == world.epoch).all()
+        assert before < world.epoch
+
+
+def test_a_world_with_changes_is_not_propagated_until_it_is() -> None:
+    world = World()
+    for _ in range(3):
+        assert world.propagated_epoch != world.epoch
+        world.spawn()
+    propagate(world)
+    assert world.propagated_epoch == world.epoch
 
 
 def test_a_velocity_is_told_when_it_comes_and_not_when_it_changes() -> None:

@@ -63,6 +63,11 @@ def test_what_a_world_refuses_changes_nothing() -> None:
             "entity 'a': linear velocity: expected three finite",
             lambda: world.set(a, Velocity((np.inf, 0, 0))),
         ),
+        (
+            "entity 'a': angular velocity: expected three finite",
+            lambda: world.set(a, Velocity((0, 0, 0), (0, 0, np.nan))),
+        ),
+        ("entity 'b': the name is taken", lambda: world.rename(a, "b")),
         ("no entity is named 'bb'; did you mean 'b'?", lambda: world.find("bb")),
         ("entity 'a' has no Sensor", lambda: world.get(a, Sensor)),
         ("an entity always has a Transform", lambda: world.remove(a, Transform)),

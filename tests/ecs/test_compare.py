@@ -8,8 +8,12 @@ from diorama.ecs import Bounds, Classification, Velocity, World, difference
 from diorama.geo import Origin
 
 
-def scene() -> World:
+def scene(rows_before: int = 0) -> World:
     world = World(Origin(1.0, 2.0, 3.0))
+    for entity in reversed(
+        world.insert(rows_before, keys=[f"gone {i}" for i in range(rows_before)]).tolist()
+    ):
+        world.despawn(entity)
     parent = world.spawn("parent", Velocity((1, 0, 0)))
     world.spawn("child", Bounds((1, 2, 3)), parent=parent, asset="a/b", position=(1, 2, 3))
     world.set_resource("weather", {"rain": [1, 2]})
@@ -53,6 +57,19 @@ def test_a_tolerance_is_for_poses_and_velocities_and_is_absolute() -> None:
     assert difference(one, two, tolerance=0.4).startswith("'entity_0': velocity")
     two.set(two.find("parent"), Velocity((1, 0, 0)))
     assert difference(one, two, tolerance=0.4).startswith("'entity_1': pose")
+
+
+def test_rows_do_not_matter() -> None:
+    one, two = scene(), scene(4)
+    two.spawn("more", key="more")
+    one.spawn("more", key="more")
+    one.reparent(one.find("more"), one.find("child"))
+    two.reparent(two.find("more"), two.find("child"))
+    assert one.row(one.find("child")) != two.row(two.find("child"))
+    assert difference(one, two) == difference(two, one) == ""
+    one.set(one.find("more"), Velocity())
+    for pair in ((one, two), (two, one)):
+        assert difference(*pair) == "'more': only one of the two has a velocity"
 
 
 def test_a_list_is_a_tuple_in_json() -> None:

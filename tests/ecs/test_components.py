@@ -7,6 +7,7 @@ import msgspec
 import pytest
 
 from diorama.ecs import Bounds, Transform, Velocity, World, component
+from diorama.ecs.motion import Spin, Trajectory
 from diorama.schemas.errors import StateError
 
 
@@ -68,6 +69,14 @@ def test_removing_a_group_that_is_not_there_says_so() -> None:
     assert world.groups(entity) == {}
     with pytest.raises(StateError, match="entity 'a' has no group 'one'"):
         world.remove_group(entity, "one")
+
+
+def test_what_components_are_when_little_is_said() -> None:
+    assert Bounds((1, 2, 3)).center == (0, 0, 0)
+    plain = Transform()
+    assert [*plain.position, *plain.orientation, *plain.scale] == [0, 0, 0, 0, 0, 0, 1, 1, 1, 1]
+    assert Spin(2.0).axis == (0, 0, 1)
+    assert (Trajectory((), ()).smooth, Trajectory((), ()).loop) == (False, False)
 
 
 def test_a_transform_of_no_world_has_no_world_pose() -> None:

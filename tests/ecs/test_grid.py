@@ -25,6 +25,14 @@ def test_within_is_what_brute_force_finds(
     assert Grid(points, cell).within(center, radius).tolist() == expected.tolist()
 
 
+def test_a_cell_holds_its_own_points_and_no_others() -> None:
+    points = np.random.default_rng(1).uniform(-50.0, 50.0, (400, 3))
+    grid, cells = Grid(points, 10.0), np.floor(points / 10.0).astype(np.int64)
+    for cell in np.unique(cells, axis=0):
+        found = grid._members(grid._keys(cell[None]))
+        assert found.tolist() == np.flatnonzero((cells == cell).all(axis=1)).tolist()
+
+
 @pytest.mark.parametrize("center", [(0.0, 0.0, 0.0), (-0.1, -0.1, -0.1), (1e9, 0.0, 0.0)])
 def test_borders_of_cells_and_far_places(center: tuple[float, float, float]) -> None:
     points = np.array(

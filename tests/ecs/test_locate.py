@@ -56,9 +56,11 @@ def test_only_what_moved_is_located_again_and_it_is_right() -> None:
     world.transforms.position[3, 0] = 30.0
     propagate(world)
     expect(locate(world), [[0, 7, 0], [0, 7, 0], [1, 7, 0], [30, 7, 0], [3, 7, 0]], HOUSTON)
+    world.table.lla[2] = 99.0  # has not moved, and so stays as it is
     world.transforms.position[[1, 4], 2] = -9.0  # not next to each other
     propagate(world)
-    expect(locate(world), [[0, 7, 0], [0, 7, -9], [1, 7, 0], [30, 7, 0], [3, 7, -9]], HOUSTON)
+    expect(locate(world, [0, 1, 3, 4]), [[0, 7, 0], [0, 7, -9], [30, 7, 0], [3, 7, -9]], HOUSTON)
+    assert locate(world, [2]).lla.tolist() == [[99, 99, 99]]
 
 
 def test_another_origin_moves_everything() -> None:

@@ -43,6 +43,14 @@ def test_handles_of_nobody_are_refused(handle: int) -> None:
             attempt(handle)
 
 
+@pytest.mark.parametrize("handle", [-1, -(1 << 32), -(1 << 63), 1 << 32, 7, 0xFFFF_FFFF])
+def test_handles_of_nobody_have_no_rows(handle: int) -> None:
+    world = World(capacity=4)
+    entity = world.spawn("a")
+    with pytest.raises(StateError, match=f"entity {handle} is not in this world"):
+        world.rows([entity, handle])
+
+
 def test_a_stale_handle_finds_nothing_anywhere() -> None:
     world = World(capacity=1)
     old = world.spawn("a", Bounds((1, 1, 1)))
@@ -115,14 +123,24 @@ def test_handles_that_cannot_be_claimed_change_nothing(handles: list[int], messa
     assert world.insert(7).tolist() == list(range(1, 8))
 
 
-def test_the_last_generation_is_followed_by_the_first() -> None:
+@pytest.mark.parametrize(("generation", "following"), [((1 << 31) - 1, 0), ((1 << 30) - 1, 1 << 30)])
+def test_generations_rise_and_the_last_one_is_followed_by_the_first(generation: int, following: int) -> None:
     world = World(capacity=1)
-    last = (1 << 31) - 1 << 32
-    world.insert(["a"], entities=[last])
-    world.despawn(last)
+    handle = generation << 32
+    world.insert(["a"], entities=[handle])
+    world.despawn(handle)
     again = world.spawn("b")
-    assert again == 0
+    assert again == following << 32
     assert world.rows([again]).tolist() == [0]
+
+
+def test_rows_are_used_again_in_the_order_they_were_left() -> None:
+    """The oldest first, so that a stale view stays harmless as long as possible."""
+    world = World(capacity=4)
+    for entity in world.insert(4)[[2, 0, 3, 1]].tolist():
+        world.despawn(entity)
+    assert [world.row(world.spawn()) for _ in range(2)] == [2, 0]
+    assert world.rows(world.insert(2)).tolist() == [3, 1]
 
 
 @given(st.data())

@@ -116,6 +116,7 @@ def test_only_what_moved_and_all_below_it_is_stamped(path: str) -> None:
     world.transforms.position[rows[1], 0] = 7.0
     propagate_by(world, path)
 
+    assert world.version == 2
     assert (world.table.moved[rows] == world.version).tolist() == [False, True, False, False, False]
     assert (world.table.posed[rows] == world.version).tolist() == [False, True, True, False, False]
     assert world.poses.position[rows[2]].tolist() == [7.0, 0.0, 0.0]

@@ -114,7 +114,8 @@ def test_despawn_can_hand_children_to_the_grandparent_where_they_are() -> None:
 @pytest.mark.parametrize("keep", ["local", "world"])
 def test_reparenting_keeps_the_local_or_the_world_pose(keep: str) -> None:
     world = World()
-    a = world.spawn("a", position=(10, 0, 0), orientation=(0, 0, np.sqrt(0.5), np.sqrt(0.5)))
+    turned = (0, 0, np.sqrt(0.5), np.sqrt(0.5))
+    a = world.spawn("a", position=(10, 0, 0), orientation=turned, scale=(3, 4, 5))
     b = world.spawn("b", position=(0, 7, 0), scale=(2, 2, 2))
     child = world.spawn("child", parent=a, position=(1, 2, 3), orientation=(np.sqrt(0.5), 0, 0, np.sqrt(0.5)))
     propagate(world)
@@ -141,6 +142,8 @@ def test_fresh_keys_avoid_every_name_and_no_key_comes_twice() -> None:
     last = world.spawn()
     world.despawn(last)
     world.spawn()
+    world.despawn(int(world.insert(1)[0]))
+    world.insert(1)
     assert [world.key(entity) for entity in world.entities.tolist()] == [
         "entity_0",
         "entity_2",
@@ -148,7 +151,32 @@ def test_fresh_keys_avoid_every_name_and_no_key_comes_twice() -> None:
         "entity_5",
         "entity_7",
         "entity_8",
+        "entity_10",
     ]
+
+
+def test_what_a_batch_leaves_out_is_the_identity_and_one_row_serves_all() -> None:
+    world = World()
+    world.insert(2, scale=(2.0, 3.0, 4.0))
+    world.insert(2, orientation=[(1.0, 0.0, 0.0, 0.0), (0.0, 1.0, 0.0, 0.0)])
+    world.insert(2, position=(5.0, 6.0, 7.0))
+    world.insert(1)
+    assert world.table.local[:7].tolist() == [
+        [0, 0, 0, 0, 0, 0, 1, 2, 3, 4],
+        [0, 0, 0, 0, 0, 0, 1, 2, 3, 4],
+        [0, 0, 0, 1, 0, 0, 0, 1, 1, 1],
+        [0, 0, 0, 0, 1, 0, 0, 1, 1, 1],
+        [5, 6, 7, 0, 0, 0, 1, 1, 1, 1],
+        [5, 6, 7, 0, 0, 0, 1, 1, 1, 1],
+        [0, 0, 0, 0, 0, 0, 1, 1, 1, 1],
+    ]
+
+
+def test_what_a_spawn_leaves_out_is_the_identity() -> None:
+    world = World()
+    for pose in ({}, {"position": (0, 0, 0)}, {"orientation": (0, 0, 0, 1)}, {"scale": (1, 1, 1)}):
+        row = world.row(world.spawn("", **pose))
+        assert world.table.local[row].tolist() == [0, 0, 0, 0, 0, 0, 1, 1, 1, 1]
 
 
 def test_batches_of_none_and_of_numpy_counts() -> None:
@@ -251,6 +279,8 @@ def test_entities_come_parents_first() -> None:
     world = World()
     world.insert(["c", "b", "a"], parents=[1, 2, -1])
     assert [world.name(int(entity)) for entity in world.entities] == ["a", "b", "c"]
+    assert world.forest.above.tolist() == [-1, 0, 1]
+    assert world.forest.levels == [0, 1, 2, 3]
 
 
 def test_rename_moves_the_name() -> None:

@@ -157,6 +157,10 @@ def test_columns_of_a_larger_table_and_read_only_views_are_good_inputs(fast: boo
     wide = np.empty((250, 8))
     locate_block(view, origin, wide[:, :3], wide[:, 4:7])
     np.testing.assert_allclose(wide[:, 4:7], outcomes[0][1], rtol=0.0, atol=4e-9)
+    for some, others in ((wide[:, :3], np.empty((250, 3))), (np.empty((250, 3)), wide[:, :3])):
+        locate_block(view, origin, some, others, fast=fast)
+        np.testing.assert_allclose(some, outcomes[0][0], rtol=0.0, atol=4e-9)
+        np.testing.assert_allclose(others, outcomes[0][1], rtol=0.0, atol=4e-9)
 
 
 @PATHS

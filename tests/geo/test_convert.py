@@ -185,6 +185,18 @@ def test_both_sides_of_the_antimeridian_are_neighbours() -> None:
     assert longitudes[1] < -179.99
 
 
+def test_the_ends_of_every_range_are_within_it() -> None:
+    for longitude in (-360.0, 360.0):
+        np.testing.assert_allclose(
+            ecef_from_lla((90.0, longitude, 0.0)), ecef_from_lla((90.0, 0.0, 0.0)), atol=2e-9
+        )
+        np.testing.assert_allclose(
+            ecef_from_lla((0.0, longitude, 0.0)), (6378137.0, 0.0, 0.0), rtol=0.0, atol=2e-9
+        )
+    with pytest.raises(GeoError, match="longitude"):
+        ecef_from_lla((0.0, np.nextafter(360.0, 361.0), 0.0))
+
+
 def test_a_longitude_survives_the_pole() -> None:
     np.testing.assert_allclose(lla_from_ecef(ecef_from_lla((90.0, 77.0, 5.0))), (90.0, 77.0, 5.0), rtol=1e-15)
 
@@ -226,7 +238,7 @@ def test_the_answer_never_shares_memory_with_the_question() -> None:
             lambda: lla_from_ecef(np.array([[7e6, 0, 0], [1, 2, 3]])),
             r"ecef point 1: expected more than .*got \(1, 2, 3\)",
         ),
-        (lambda: lla_from_ecef([[1e200, 0, 0]]), "ecef point 0: expected less than 1e"),
+        (lambda: lla_from_ecef([[7e6, 0, 0], [1e200, 0, 0]]), "ecef point 1: expected less than 1e"),
         (
             lambda: ecef_from_lla(np.array([[0, 0, 0], [90.5, 0, 0]])),
             r"lla point 1: expected a latitude of -90 to 90 degrees",

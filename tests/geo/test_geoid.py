@@ -101,6 +101,25 @@ print(*lla_from_msl((50.0, 8.0, 100.0)))
     )
 
 
+def test_the_egm96_package_is_asked_for_egm96_alone_and_in_its_own_order(tmp_path: Path) -> None:
+    """A stand-in for the package, which not every Python has."""
+    code = f"""
+import pyproj, shutil, sys, types
+shutil.copy(pyproj.datadir.get_data_dir() + "/proj.db", {str(tmp_path)!r})
+pyproj.datadir.set_data_dir({str(tmp_path)!r})
+sys.modules["egm96"] = types.SimpleNamespace(undulation=lambda latitude, longitude: latitude + longitude / 100)
+from diorama.geo.geoid import geoid_height
+print(geoid_height((50.0, 8.0, 100.0), "egm96"))
+try:
+    geoid_height((50.0, 8.0, 100.0), "egm2008")
+except Exception as error:
+    print(error)
+"""
+    lines = run(code).splitlines()
+    assert float(lines[0]) == 50.08
+    assert lines[1].startswith("geoid egm2008: expected a grid, found none;")
+
+
 @pytest.mark.skipif(find_spec("egm96") is None, reason="the egm96 package needs Python 3.12")
 @pytest.mark.parametrize(
     ("latitude_deg", "longitude_deg", "expected"),

@@ -40,6 +40,20 @@ except MissingExtraError as error:
     assert "pip install 'diorama[fast]'" in lines[1]
 
 
+def test_numba_is_loaded_for_blocks_that_are_worth_it_and_never_when_told_not_to() -> None:
+    code = """
+import sys
+import numpy as np
+from diorama.geo import Origin, locate_block
+from diorama.geo.convert import WORTH_COMPILING
+for count, fast in ((WORTH_COMPILING - 1, None), (WORTH_COMPILING, False), (WORTH_COMPILING, None)):
+    ned, ecef, lla = (np.zeros((count, 3)) for _ in range(3))
+    locate_block(ned, Origin(10.0, 20.0, 30.0), ecef, lla, fast=fast)
+    print("numba" in sys.modules)
+"""
+    assert run(code).split() == ["False", "False", "True"]
+
+
 def test_every_public_name_is_there_once() -> None:
     assert len(set(geo.__all__)) == len(geo.__all__)
     for name in geo.__all__:

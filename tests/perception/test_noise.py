@@ -168,6 +168,10 @@ def test_memory_ends_with_the_object() -> None:
     again, new = memory.slots(np.array([7, 3, 1]), 0)
     assert new.tolist() == [False, True, False]
     assert memory.rows["id"][again].tolist() == [7, 3, 1]
+    memory.forget_all_but(np.array([3]))
+    again, new = memory.slots(np.array([7, 3, 1]), 0)  # the very same question as before
+    assert new.tolist() == [True, False, True]
+    assert memory.rows["id"][again].tolist() == [7, 3, 1]
 
 
 @settings(max_examples=50, deadline=None)

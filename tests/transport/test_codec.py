@@ -135,55 +135,6 @@ def test_a_bad_body_says_what_is_wrong(index: int, frame: bytes, message: str) -
         world_from_complete(codec.decode_columns(frames))
 
 
-def test_poses_for_strangers_and_poses_that_are_not_finite_are_refused() -> None:
-    world = some_world()
-    stranger = [b"", np.array([5000], "<i4").tobytes(), bytes(80), b"", b""]
-    with pytest.raises(MessageError, match="update: poses for entities that are not there"):
-        apply_update(world, codec.decode_columns(stranger))
-    first = int(world.forest.order()[0])
-    for rows in ([5000], [first, 5000], [first, len(world) + 100]):
-        numbers = np.array(rows, "<i4").tobytes()
-        with pytest.raises(MessageError, match="update: velocities for entities that are not there"):
-            apply_update(world, codec.decode_columns([b"", b"", b"", numbers, bytes(48 * len(rows))]))
-    frames = complete_frames(world)
-    frames[2] = np.full((len(world), 10), np.nan).tobytes()
-    with pytest.raises(MessageError, match=r"complete scene: entity .*: position: expected finite numbers"):
-        world_from_complete(codec.decode_columns(frames))
-
-
-def test_poses_and_velocities_for_the_dead_are_refused() -> None:
-    world = World()
-    world.insert(3)
-    world.despawn(1)
-    rows = np.array([0, 1, 2], "<i4").tobytes()
-    with pytest.raises(MessageError, match="update: poses for entities that are not there"):
-        apply_update(world, codec.decode_columns([b"", rows, bytes(240), b"", b""]))
-    with pytest.raises(MessageError, match="update: velocities for entities that are not there"):
-        apply_update(world, codec.decode_columns([b"", b"", b"", rows, bytes(144)]))
-
-
-def test_an_origin_with_something_missing_or_impossible_is_refused() -> None:
-    for origin in (
-        b"",
-        b',"origin":{"latitude_deg":1.0}',
-        b',"origin":{"equatorial_radius":0,"flattening":0}',
-    ):
-        with pytest.raises(MessageError):
-            world_from_complete(
-                codec.decode_columns([b'{"has_origin":true' + origin + b"}", b"", b"", b"", b""])
-            )
-
-
-def test_components_that_do_not_fit_are_refused_by_name() -> None:
-    structure = (
-        b'{"row":[0],"generation":[0],"key":["k"],"name":["n"],"asset":[""],"parent":[-1],'
-        b'"components":{"0":{"bounds":{"size":[1]}}}}'
-    )
-    rows, values = np.zeros(1, "<i4").tobytes(), np.array([0, 0, 0, 0, 0, 0, 1, 1, 1, 1], "<f8").tobytes()
-    with pytest.raises(MessageError, match="complete scene: entity 'n': bounds: "):
-        world_from_complete(codec.decode_columns([structure, rows, values, b"", b""]))
-
-
 def test_another_origin_moves_every_place_once() -> None:
     world = some_world(4)
     since = Since(world.version, world.epoch)
