@@ -5,7 +5,6 @@ Everything about the world happens in the thread that runs `View.run`; clicks co
 
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import replace
 from math import atan2, remainder, tau
 from pathlib import Path
 from time import monotonic
@@ -13,7 +12,7 @@ from time import monotonic
 import numpy as np
 from numpy.typing import NDArray
 
-from diorama.ecs import Entity, Sensor, Velocity, World, locate
+from diorama.ecs import Entity, Sensor, Velocity, World
 from diorama.geo.rotation import rotate
 from diorama.perception.parameters import DETECTION_TOPIC, GROUND_TRUTH_TOPIC
 from diorama.schemas.errors import MessageError
@@ -23,11 +22,10 @@ from diorama.viewer.appearance import Appearance, appearance
 from diorama.viewer.batches import Batch, batches, same_structure, scene_center
 from diorama.viewer.cameras import frustum_of, is_camera, is_lidar
 from diorama.viewer.control import Control
-from diorama.viewer.earth_map import FARTHEST, MapView, Outline, fitted, map_svg
 from diorama.viewer.overlays import Trails, boxes_of_message, range_rings, selection_box, size_of
 from diorama.viewer.page import SWITCHES, Page
 from diorama.viewer.panels import Status, inspector_html, map_html, status_html, tree_html
-from diorama.viewer.site_map import footprints, marks, shows_footprints, trails_on_map
+from diorama.viewer.site_map import SiteMap
 
 Floats = NDArray[np.float64]
 FRAME_S = 1.0 / 30.0
@@ -80,8 +78,7 @@ class View:
         self._beats: deque[tuple[float, int, int]] = deque(maxlen=60)  # wall s, sim ns, sequence
         self._missed = 0
         self._heard = monotonic()
-        self._map = MapView()
-        self._footprints: list[Outline] = []
+        self._map = SiteMap()
         self._next_panel = self._next_map = 0.0
         self._closed = False
 
@@ -112,7 +109,8 @@ class View:
             self._tell()
         if monotonic() >= self._next_map:
             self._next_map = monotonic() + MAP_S
-            self._chart()
+            drawn = self._map.draw(self.replica.world, self._trails, self._selected) if self._batches else ""
+            self.page.set_html("map", map_html(drawn))
         return update
 
     def stop(self) -> None:
@@ -198,9 +196,9 @@ class View:
         )
         moving = {int(entity) for batch in self._batches if batch.moving for entity in batch.entities}
         if world.origin is not None:
-            self._footprints = footprints(world, [entity for entity in self._looks if entity not in moving])
+            self._map.stand(world, [entity for entity in self._looks if entity not in moving])
             if fresh:
-                self._survey(world, "site")
+                self._map.navigate(world, "map", "site", None)
         sensors = world.query(Sensor)
         self._cameras = [entity for entity, sensor in sensors if is_camera(sensor)][:MOST_FRUSTUMS]
         self._lidars = [entity for entity, sensor in sensors if is_lidar(sensor)][:MOST_FRUSTUMS]
@@ -312,37 +310,6 @@ class View:
             )
             self.page.set_html("inspector", inspector_html(world, self._selected))
 
-    def _chart(self) -> None:
-        """The map."""
-        world = self.replica.world
-        if world.origin is None or not self._batches:
-            self.page.set_html("map", map_html("<small>This scene has no place on Earth.</small>"))
-            return
-        shown = marks(world, self._trails.entities.tolist(), self._selected)
-        outlines = [
-            *(self._footprints if shows_footprints(self._map) else []),
-            *trails_on_map(world, self._trails),
-        ]
-        self.page.set_html("map", map_html(map_svg(self._map, marks=shown, outlines=outlines)))
-
-    def _survey(self, world: World, what: str) -> None:
-        """Turn the map to the site, to the selected entity or to the whole Earth."""
-        if world.origin is None:
-            return
-        entities = [self._selected] if what == "selected" and self._selected is not None else world.entities
-        lla = locate(world, world.rows(entities)).lla
-        if what == "world":
-            self._map = replace(self._map, metres_per_pixel=FARTHEST)
-        elif what == "selected" and self._selected is not None:
-            latitude, longitude, _ = lla[0].tolist()
-            near = min(self._map.metres_per_pixel, 0.5)
-            self._map = replace(
-                self._map, latitude_deg=latitude, longitude_deg=longitude, metres_per_pixel=near
-            )
-        else:
-            low, high = np.percentile(lla, [2, 98], axis=0)
-            self._map = fitted(self._map, np.array([low[0], high[0]]), np.array([low[1], high[1]]))
-
     def status(self) -> Status:
         """How the following goes."""
         silent = monotonic() - self._heard
@@ -384,23 +351,10 @@ class View:
                 self._control.ask(argument)
             elif verb in ("zoom", "pan", "map"):
                 self._next_map = 0.0
-                self._navigate(world, verb, argument)
+                self._map.navigate(world, verb, argument, self._selected)
             elif argument.isdigit() and world.alive(entity := int(argument)):
                 self._pick(world, verb, entity)
             self._next_panel = 0.0
-
-    def _navigate(self, world: World, verb: str, argument: str) -> None:
-        if verb == "map":
-            self._survey(world, argument)
-            return
-        try:
-            numbers = [float(word) for word in argument.split()]
-        except ValueError:
-            return
-        if verb == "zoom" and len(numbers) in (1, 3) and numbers[0] > 0.0:
-            self._map = self._map.zoomed(*numbers)
-        elif verb == "pan" and len(numbers) == 2:
-            self._map = self._map.panned(*numbers)
 
     def _pick(self, world: World, verb: str, entity: Entity) -> None:
         if verb == "select":
