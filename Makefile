@@ -33,8 +33,10 @@ bench: $(STAMP)  ## every speed claim, measured
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev,bench]'
 	$(BIN)/python benchmarks/run.py
 
-docs: $(STAMP)  ## the module tables of docs/architecture.md
+docs: $(STAMP)  ## the documentation as a site, in site/; warnings are errors
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev,docs]'
 	$(BIN)/python docs/modules.py
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis

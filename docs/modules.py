@@ -1,9 +1,10 @@
-"""Write the module tables of architecture.md from the modules' own first sentences: `make docs`."""
+"""Write the tables of architecture.md from the modules' first sentences, and the list of decisions: `make docs`."""
 
 import ast
 import re
 import sys
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "architecture.md"
@@ -38,6 +39,16 @@ def updated(page: str) -> str:
     """The page with its tables as they should be."""
     before, rest = page.split(BEGIN)
     return f"{before}{BEGIN}\n\n{tables()}\n\n{END}{rest.split(END)[1]}"
+
+
+def on_page_markdown(markdown: str, *, page: Any, **_: Any) -> str:
+    """For mkdocs: the list of decisions on their page, so that a new one is listed by being there."""
+    if page.file.src_uri != "adr/index.md":
+        return markdown
+    decisions = sorted((ROOT / "docs" / "adr").glob("0*.md"))
+    titles = [path.read_text("utf-8").partition("\n")[0].lstrip("# ") for path in decisions]
+    rows = [f"- [{title}]({path.name})" for title, path in zip(titles, decisions, strict=True)]
+    return "\n".join([markdown, "", *rows])
 
 
 if __name__ == "__main__":

@@ -1,7 +1,10 @@
 """The documentation says what is there."""
 
+import os
 import re
 import runpy
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -19,3 +22,25 @@ def test_the_architecture_page_has_a_row_for_every_module() -> None:
 def test_links_lead_somewhere(page: Path) -> None:
     for target in re.findall(r"\]\(([^)#\s]+)", page.read_text("utf-8")):
         assert target.startswith(("https://", "http://")) or (page.parent / target).exists(), target
+
+
+def test_the_site_builds_without_a_warning(tmp_path: Path) -> None:
+    pytest.importorskip("mkdocstrings", reason="needs the extra docs")
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "-d", str(tmp_path / "site")]
+    done = subprocess.run(
+        command,
+        cwd=ROOT,
+        env={**os.environ, "NO_MKDOCS_2_WARNING": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    api = (tmp_path / "site" / "api" / "index.html").read_text("utf-8")
+    assert "diorama.ecs.world.World.spawn" in api
+    decisions = (tmp_path / "site" / "adr" / "index.html").read_text("utf-8")
+    for path in (ROOT / "docs" / "adr").glob("0*.md"):
+        assert f'href="{path.stem}/"' in decisions
+    # It works offline: no page loads anything from elsewhere.
+    for page in (tmp_path / "site").rglob("*.html"):
+        assert not re.search(r'(?:src|rel="stylesheet" href)="https?://', page.read_text("utf-8")), page.name
