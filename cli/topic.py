@@ -62,7 +62,7 @@ def run_list(args: argparse.Namespace) -> int:
         end = monotonic() + args.seconds
         while monotonic() < end:
             message = subscriber.receive(0.1)
-            if message is not None:
+            if message is not None and not message.topic.startswith("snapshot/"):  # those are for others
                 heard[message.topic] = heard.get(message.topic, 0) + 1
     if not heard:
         return _nothing(args)

@@ -1,6 +1,7 @@
 """A running simulation that answers: the service wired to its world, its clock and its file."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from pathlib import Path
 
 from diorama.runtime.airsim_topics import airsim_topics
@@ -38,6 +39,7 @@ def answer(
 
     handlers = Handlers(
         topics=lambda: [*topics.OURS, *topics_too, *airsim_topics(simulation.world)],
+        traffic=lambda: asdict(simulation.publisher.statistics),
         reload=None if reload is None else reload_and_tell,
         pause=lambda: simulation.clock.pause(),
         resume=lambda: simulation.clock.resume(),

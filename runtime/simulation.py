@@ -90,7 +90,9 @@ class Simulation:
         self.publisher.poll()
         for idler in self.idlers:
             idler()
-        if self.service is not None and self.service.poll(tick=self.finished) and self.clock.is_paused:
+        was_paused = self.clock.is_paused
+        answered = 0 if self.service is None else self.service.poll(tick=self.finished)
+        if answered and (was_paused or self.clock.is_paused):
             self.publisher.publish(self.world, self.tick)  # no tick will come to show what was commanded
 
     def replace(

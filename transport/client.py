@@ -211,6 +211,10 @@ class Client:
         """The topics that are published."""
         return self._list("topics")
 
+    def traffic(self) -> dict[str, Any]:
+        """What the publisher has done: updates, messages by topic, bytes, joins and resyncs."""
+        return self._dict("traffic")
+
     def scene(self) -> dict[str, Any]:
         """Origin, number of entities, names of resources."""
         return self._dict("scene")

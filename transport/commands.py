@@ -41,6 +41,12 @@ def topics(call: Call, params: Nothing) -> list[str]:  # noqa: ARG001
 
 
 @methods.query
+def traffic(call: Call, params: Nothing) -> Any:  # noqa: ARG001
+    """What the publisher has done: updates, messages by topic, bytes, joins, and resyncs of who lost updates."""
+    return _handler(call.handlers.traffic, "count what is published")()
+
+
+@methods.query
 def scene(call: Call, params: Nothing) -> dict[str, Any]:  # noqa: ARG001
     """The scene in short: its place on Earth, how many entities, which resources."""
     origin = call.world.origin

@@ -68,11 +68,12 @@ class Limits:
 class Handlers:
     """What the service cannot do itself. Whoever runs the simulation hands in what it has; the rest is refused.
 
-    `topics` lists what is published; `reload` takes a file inside the scenes directory, or None for the one that was
-    loaded; `step` takes a number of ticks; `clock` gives the running clock.
+    `topics` lists what is published, `traffic` counts it; `reload` takes a file inside the scenes directory, or None
+    for the one that was loaded; `step` takes a number of ticks; `clock` gives the running clock.
     """
 
     topics: Callable[[], list[str]] | None = None
+    traffic: Callable[[], Mapping[str, Any]] | None = None
     reload: Callable[[Path | None], None] | None = None
     pause: Callable[[], None] | None = None
     resume: Callable[[], None] | None = None

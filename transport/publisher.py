@@ -215,7 +215,10 @@ class Publisher:
     def _send_resources(self, world: World) -> None:
         self._resources_wanted = False
         if self.listens(topics.RESOURCES):
-            self._send(topics.RESOURCES, codec.DATA, [resources_text(world)])
+            try:
+                self._send(topics.RESOURCES, codec.DATA, [resources_text(world)])
+            except StateError as problem:
+                self._complain(problem)
 
     def _column_frames(self, world: World, block: Block, complete: bool) -> list[Frame]:
         since = self._since

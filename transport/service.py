@@ -172,9 +172,15 @@ class Service:
             methods=self.methods,
         )
         result = method.function(call, params)
-        tick = self.tick + 1 if method.is_command else self.tick
+        tick = self._next_tick() if method.is_command else self.tick
         head = _encode({"id": request.id, "result": result, "tick": tick})
         return [head] if call.body_out is None else [head, call.body_out]
+
+    def _next_tick(self) -> int:
+        """The first tick that shows a command: while the clock is paused the last one is published once more."""
+        clock = self._handlers.clock
+        is_paused = clock is not None and clock().is_paused
+        return max(self.tick, 0) if is_paused else self.tick + 1
 
     def _refuse_hurry(self, caller: Caller) -> None:
         """Refuse a client that asks more often than it may: each has a second's worth saved up at most."""

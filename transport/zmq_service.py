@@ -19,6 +19,8 @@ from diorama.transport.service_link import Caller
 
 MAX_FRAMES = 8  # more than any request of ours has; the rest of a longer one is not looked at
 ANSWER_BYTES = 1 << 30
+# Requests of one client that wait here; the rest wait at the client. Each may have the size of the limit.
+WAITING_REQUESTS = 16
 HEARTBEAT = ((zmq.HEARTBEAT_IVL, 2000), (zmq.HEARTBEAT_TIMEOUT, 6000))
 
 
@@ -38,7 +40,8 @@ class ZmqAnswerLink:
         self._max_bytes = max_message_bytes
         self.socket: zmq.Socket[bytes] = zmq.Context.instance().socket(zmq.ROUTER)
         # MAXMSGSIZE is for each frame: libzmq cuts the connection of whoever sends a larger one.
-        _configure(self.socket, (zmq.LINGER, 200), (zmq.MAXMSGSIZE, max_message_bytes), *HEARTBEAT)
+        options = (zmq.LINGER, 200), (zmq.MAXMSGSIZE, max_message_bytes), (zmq.RCVHWM, WAITING_REQUESTS)
+        _configure(self.socket, *options, *HEARTBEAT)
         try:
             if security is not None:
                 secure_server(self.socket, security)

@@ -3,11 +3,14 @@
 import logging
 
 import numpy as np
+import orjson
 import pytest
 import zmq
 
 from diorama.ecs import Transform, Velocity, World, difference, propagate
-from diorama.runtime.clock import Tick
+from diorama.runtime.answer import answer
+from diorama.runtime.clock import SteppableClock, Tick
+from diorama.runtime.simulation import Simulation
 from diorama.schemas import topics
 from diorama.tests.transport.test_replica import catch_up
 from diorama.transport import codec, listeners, zmq_pubsub
@@ -15,6 +18,7 @@ from diorama.transport.listeners import Listeners
 from diorama.transport.publisher import Publisher
 from diorama.transport.replica import Replica
 from diorama.transport.scene_text import SceneText
+from diorama.transport.service_link import Caller
 from diorama.transport.subscriber import Subscriber
 from diorama.transport.zmq_pubsub import ZmqPublishLink
 
@@ -217,3 +221,30 @@ def test_a_scene_text_is_of_its_world_even_if_another_had_its_id() -> None:
         told.add(bytes(text.complete(world)))
         del world
     assert len(told) == 50
+
+
+def test_a_command_names_the_tick_that_shows_it_while_paused_too() -> None:
+    world = World()
+    world.spawn("a")
+    with Publisher(FREE_PORT) as publisher, Replica(publisher.endpoint) as replica:
+        clock = SteppableClock(10_000_000)
+        simulation = Simulation(world, publisher, clock=clock)
+        with answer(simulation, FREE_PORT) as service:
+            publisher.publish(world, simulation.tick)
+            for _ in range(3):
+                simulation.advance(next(clock))
+            clock.pause()
+            service.tick = simulation.finished
+            request = orjson.dumps({"method": "set_pose", "params": {"name": "a", "position": [1, 2, 3]}})
+            told = orjson.loads(service.answer(Caller(b"me", (b"me",)), [request])[0])
+            publisher.publish(world, simulation.tick)
+            catch_up(publisher, replica)
+            last = replica.wait_until_whole()
+            assert told["tick"] == last.index == 2
+            assert replica.world.poses.position[0].tolist() == [1, 2, 3]
+            clock.resume()
+            assert orjson.loads(service.answer(Caller(b"me", (b"me",)), [request])[0])["tick"] == 3
+            request = orjson.dumps({"method": "traffic"})
+            traffic = orjson.loads(service.answer(Caller(b"me", (b"me",)), [request])[0])["result"]
+            assert traffic["updates"] == 5
+            assert traffic["resyncs"] == 0

@@ -1,5 +1,7 @@
 """Views: parts of a scene, entering and leaving, at rates of their own."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -200,3 +202,9 @@ def test_wild_topics_are_no_views_and_stop_nothing(text: str) -> None:
     views = Views()
     views.want(f"view/{text}/", True)
     assert len(views) == 0
+
+
+def test_the_example_of_a_view_in_the_documentation_is_right() -> None:
+    view = View(near=(0.0, 0.0, 0.0), radius=100.0)
+    page = (Path(__file__).parents[2] / "docs" / "wire.md").read_text()
+    assert f"`{view.topic}`" in page
