@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: run test check lint types bench docs clean help
+.PHONY: run test check lint types bench guard docs clean help
 
 help:  ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/'
@@ -32,6 +32,9 @@ types: $(STAMP)
 bench: $(STAMP)  ## every speed claim, measured
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev,bench]'
 	$(BIN)/python benchmarks/run.py
+
+guard: $(STAMP)  ## instructions counted by valgrind, against those stored
+	$(BIN)/python benchmarks/guard.py
 
 docs: $(STAMP)  ## the documentation as a site, in site/; warnings are errors
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev,docs]'
