@@ -4,6 +4,7 @@ XPUB tells the publisher who listens to what. It is set verbose, because a recon
 its old connection is known to be dead, and its wish to be told the scene must not be lost in between.
 """
 
+import socket as unix
 from collections.abc import Callable, Sequence
 from time import monotonic, sleep
 from typing import Protocol
@@ -173,6 +174,8 @@ def bind(socket: zmq.Socket[bytes], endpoint: str) -> str:
     patience = monotonic() + RELEASE_S
     while True:
         try:
+            if is_answered(endpoint):
+                raise zmq.ZMQError(zmq.EADDRINUSE)
             socket.bind(endpoint)
             return socket.getsockopt_string(zmq.LAST_ENDPOINT).rstrip("\0")
         except zmq.ZMQError as problem:
@@ -183,6 +186,20 @@ def bind(socket: zmq.Socket[bytes], endpoint: str) -> str:
                 f"{endpoint}: the address is in use; stop the other program or choose another port"
             )
         sleep(0.01)
+
+
+def is_answered(endpoint: str) -> bool:
+    """Whether a program listens at an ipc endpoint: ZeroMQ would take its file away and the address with it."""
+    path = endpoint.removeprefix("ipc://")
+    if path == endpoint or path[:1] in ("*", "@"):
+        return False
+    with unix.socket(unix.AF_UNIX, unix.SOCK_STREAM) as probe:
+        probe.settimeout(0.1)
+        try:
+            probe.connect(path)
+        except OSError:
+            return False  # nobody, or a file that somebody who died has left
+    return True
 
 
 def poll_sockets(sockets: "Sequence[zmq.Socket[bytes] | HasFileno]", timeout_s: float) -> None:

@@ -16,6 +16,7 @@ from diorama.transport.security import (
     secure_server,
 )
 from diorama.transport.service_link import Caller
+from diorama.transport.zmq_pubsub import is_answered
 
 MAX_FRAMES = 8  # more than any request of ours has; the rest of a longer one is not looked at
 ANSWER_BYTES = 1 << 30
@@ -45,6 +46,8 @@ class ZmqAnswerLink:
         try:
             if security is not None:
                 secure_server(self.socket, security)
+            if is_answered(endpoint):
+                raise zmq.ZMQError(zmq.EADDRINUSE)
             self.socket.bind(endpoint)
         except zmq.ZMQError as error:
             self.socket.close(linger=0)

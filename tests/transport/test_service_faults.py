@@ -146,7 +146,7 @@ def test_malformed_messages_over_a_socket_are_answered_and_others_go_on() -> Non
         Client(service.endpoint, timeout_s=20) as client,
         raw_dealer(service.endpoint) as dealer,
     ):
-        for index in range(300):
+        for index in range(FUZZ_CASES):
             dealer.send_multipart(mutated(chance.choice(messages), chance))
             if index % 100 == 0:
                 assert client.scene()["origin"]
