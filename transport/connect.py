@@ -16,7 +16,7 @@ def open_publish_link(
         from diorama.transport.zenoh_pubsub import ZenohPublishLink, one_endpoint
 
         refuse_curve(security)
-        return ZenohPublishLink(one_endpoint(endpoints), insecure=insecure)
+        return ZenohPublishLink(one_endpoint(endpoints), queue=queue, insecure=insecure)
     from diorama.transport.zmq_pubsub import ZmqPublishLink
 
     return ZmqPublishLink(endpoints, queue=queue, security=security, insecure=insecure)

@@ -25,6 +25,8 @@ PROTOCOLS = ("tcp", "udp", "tls", "quic", "ws", "unixsock-stream")
 THIS_MACHINE = "lo"
 # A peer that is silent for so long is gone: its tokens are withdrawn and what it asked for is forgotten.
 LEASE_MS = 3000
+# How long the parts of a large message wait for a listener that does not keep up, before the message is lost to it.
+LARGE_WAIT_US = 250_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,6 +160,7 @@ def settings(endpoint: ZenohEndpoint, *, mode: str, listen: tuple[str, ...]) -> 
         "open/return_conditions/connect_scouted": False,
         "transport/link/tx/lease": LEASE_MS,
         "transport/link/tx/queue/size/data": 16,
+        "transport/link/tx/queue/congestion_control/drop/max_wait_before_drop_fragments": LARGE_WAIT_US,
     }
     if endpoint.discovers:
         found["scouting/multicast/interface"] = endpoint.network

@@ -6,6 +6,7 @@ nobody wants, and sees listeners come and go. The complete scene is a query: wha
 """
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from time import monotonic
 from typing import Any
 from uuid import uuid4
@@ -23,6 +24,7 @@ from diorama.transport.zenoh_endpoint import (
 )
 from diorama.transport.zenoh_session import (
     Inbox,
+    Sender,
     close_session,
     direct,
     droppable,
@@ -41,9 +43,10 @@ QUERY_S = 10.0
 class ZenohPublishLink:
     """One publisher of one scene. `shared` is the endpoint by which a service of this process shares its session."""
 
-    def __init__(self, endpoint: str, *, insecure: bool = False) -> None:
+    def __init__(self, endpoint: str, *, queue: int, insecure: bool = False) -> None:
         where = parse_endpoint(endpoint)
         self._prefix = where.prefix
+        self._sender = Sender(queue)
         self._session = open_session(where, serves=True, insecure=insecure)
         self.endpoints = [where.text if where.discovers else where.told(self._session.listen)]
         self.shared = where.with_listen(self._session.listen)
@@ -64,18 +67,18 @@ class ZenohPublishLink:
         session = self._session.now
         if session is None:
             return _done
+        payload = pack(frames)
         if topic.startswith(topics.SNAPSHOT):
             query = self._queries.pop(topic, None)
             if query is not None:
-                with query:
-                    query.reply(query.key_expr, pack(frames))
+                self._sender.send(partial(_reply, query, payload), len(payload))
             return _done
         publisher = self._publishers.get(topic)
         if publisher is None:
             publisher = self._publishers[topic] = session.declare_publisher(
                 f"{self._prefix}/topic/{key_from_topic(topic)}", congestion_control=droppable(), express=True
             )
-        publisher.put(pack(frames))
+        self._sender.send(partial(publisher.put, payload), len(payload))
         return _done
 
     def interests(self, timeout_s: float = 0.0) -> list[Interest]:
@@ -89,6 +92,7 @@ class ZenohPublishLink:
 
     def close(self) -> None:
         """End; listeners see the publisher's token go."""
+        self._sender.close()
         for query in self._queries.values():
             query.drop()
         for thing in (*self._declared, *self._publishers.values()):
@@ -245,6 +249,11 @@ class ZenohSubscribeLink:
         session.get(
             f"{self._prefix}/{key_from_topic(topic)}", direct(answered), timeout=QUERY_S, **everyone()
         )
+
+
+def _reply(query: Any, payload: bytearray) -> None:
+    with query:
+        query.reply(query.key_expr, payload)
 
 
 def one_endpoint(endpoints: Sequence[str]) -> str:

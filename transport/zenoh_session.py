@@ -10,7 +10,7 @@ import struct
 from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from threading import Event, Lock, Thread
+from threading import Condition, Event, Lock, Thread
 from time import monotonic
 from typing import Any
 
@@ -28,6 +28,8 @@ except ImportError:
 ALIGNMENT = 8
 MOST_FRAMES = 64
 PORT_ATTEMPTS = 8
+LARGE_BYTES = 256 * 1024
+CLOSING_S = 0.2
 _open: "dict[bytes, Session]" = {}
 _lock = Lock()
 
@@ -196,6 +198,56 @@ class Inbox:
         with suppress(OSError):
             while self._ear.recv(4096):
                 pass
+
+
+class Sender:
+    """Sends in order without holding up the caller: small messages at once, large ones in a thread of its own.
+
+    zenoh takes a message at the pace of the network, and 8 MB take 70 ms at a gigabit a second.
+    """
+
+    def __init__(self, queue: int) -> None:
+        self._queue: deque[Callable[[], object]] = deque()
+        self._most = queue
+        self._changed = Condition()
+        self._sending = False
+        self._closed = False
+        self._thread: Thread | None = None
+
+    def send(self, action: Callable[[], object], size: int) -> None:
+        """Do it now, or after those that wait; when too many wait, the new one is lost."""
+        with self._changed:
+            if self._closed or len(self._queue) >= self._most:
+                return
+            if size >= LARGE_BYTES or self._sending or self._queue:
+                self._queue.append(action)
+                self._changed.notify()
+                if self._thread is None:
+                    self._thread = Thread(target=self._work, daemon=True)
+                    self._thread.start()
+                return
+        with suppress(zenoh.ZError):
+            action()
+
+    def close(self) -> None:
+        """Send what waits, for a fifth of a second at most, and end."""
+        with self._changed:
+            self._changed.wait_for(lambda: not self._queue and not self._sending, CLOSING_S)
+            self._closed = True
+            self._queue.clear()
+            self._changed.notify_all()
+
+    def _work(self) -> None:
+        while True:
+            with self._changed:
+                self._sending = False
+                self._changed.notify_all()
+                self._changed.wait_for(lambda: self._queue or self._closed)
+                if self._closed:
+                    return
+                action, self._sending = self._queue.popleft(), True
+            with suppress(zenoh.ZError):
+                action()
 
 
 def pack(frames: Sequence[Frame]) -> bytearray:

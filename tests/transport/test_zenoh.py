@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from threading import Event
 from uuid import uuid4
 
 import numpy as np
@@ -30,7 +31,7 @@ from diorama.transport.security import ServerSecurity
 from diorama.transport.service import Service
 from diorama.transport.subscriber import Subscriber
 from diorama.transport.zenoh_endpoint import parse_endpoint
-from diorama.transport.zenoh_session import close_session, open_router
+from diorama.transport.zenoh_session import LARGE_BYTES, Sender, close_session, open_router
 
 PATIENCE = 4000
 
@@ -181,6 +182,47 @@ def test_a_large_scene_arrives_whole() -> None:
         publisher.publish(world)
         catch_up(publisher, replica)
         assert replica.world.table.pose[:50_000].tobytes() == world.table.pose[:50_000].tobytes()
+
+
+def test_large_and_small_messages_keep_their_order() -> None:
+    """Large ones leave in a thread of their own; small ones behind them must wait."""
+    sender = Sender(100)
+    sent: list[int] = []
+    go = Event()
+
+    def slow() -> None:
+        assert go.wait(20.0)
+        sent.append(0)
+
+    sender.send(slow, LARGE_BYTES)
+    for number in range(1, 20):
+        sender.send(lambda number=number: sent.append(number), 10)  # type: ignore[misc]
+    assert sent == []
+    go.set()
+    for _ in range(PATIENCE):
+        if len(sent) == 20:
+            break
+        Event().wait(0.005)
+    assert sent == list(range(20))
+    sender.close()
+
+
+def test_when_too_many_wait_the_new_ones_are_lost() -> None:
+    sender = Sender(3)
+    sent: list[int] = []
+    begun, go = Event(), Event()
+
+    def slow() -> None:
+        begun.set()
+        assert go.wait(20.0)
+
+    sender.send(slow, LARGE_BYTES)
+    assert begun.wait(20.0)
+    for number in range(10):
+        sender.send(lambda number=number: sent.append(number), 10)  # type: ignore[misc]
+    go.set()
+    sender.close()
+    assert sent in ([0, 1, 2], [0, 1], [0], [])  # closing waits for a moment only
 
 
 def test_a_view_of_part_of_the_scene() -> None:
