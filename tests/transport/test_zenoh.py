@@ -42,7 +42,9 @@ def until(condition: Callable[[], object], publisher: Publisher) -> None:
         if condition():
             return
         publisher.poll(0.005)
-    raise AssertionError("it did not become so")
+    session = publisher.link._session.now
+    routers = [] if session is None else session.info.routers_zid()
+    raise AssertionError(f"it did not become so: listeners {publisher.link._listeners}, routers {routers}")
 
 
 @contextmanager
