@@ -125,7 +125,7 @@ class Graft:
         for group in before.keys() - groups.keys():
             self.target.remove_group(entity, group)
         for group, value in groups.items():
-            if before.get(group) != value:
+            if group not in before or before[group] != value:
                 self.target.set_group(entity, group, value)
 
     def _place(self, origin: Origin | None) -> None:

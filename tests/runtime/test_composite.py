@@ -206,3 +206,11 @@ def test_what_a_composite_refuses() -> None:
         Composite({})
     with Composite({"a": "tcp://127.0.0.1:1"}) as composite, pytest.raises(ValueError, match="its own world"):
         step(World(), TICK, [composite])
+
+
+def test_a_group_that_is_null_is_taken_along() -> None:
+    whole, source = World(), World()
+    source.set_group(source.spawn("a"), "nothing", None)
+    propagate(source)
+    Graft(whole, "part").take(source)
+    assert whole.groups(whole.find("part/a")) == {"nothing": None}
