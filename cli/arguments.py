@@ -12,6 +12,10 @@ if TYPE_CHECKING:
     from diorama.geo import Origin
     from diorama.transport.security import ClientSecurity
 
+# Where things are unless said otherwise.
+PUBLISHED_AT = "tcp://127.0.0.1:5555"
+ANSWERED_AT = "tcp://127.0.0.1:5556"
+
 
 def three_numbers(text: str) -> tuple[float, float, float]:
     """Three numbers with commas or blanks between them; ValueError otherwise."""
@@ -135,6 +139,25 @@ def add_client_keys(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--client", default="client", metavar="NAME", help="whose key to use (default: client)"
     )
+
+
+def add_service(parser: argparse.ArgumentParser, timeout_s: float) -> None:
+    """Add `--service ENDPOINT` and `--timeout S`, and the keys to get in with: whom to ask, and how long to wait."""
+    parser.add_argument(
+        "--service",
+        type=endpoint,
+        default=ANSWERED_AT,
+        metavar="ENDPOINT",
+        help=f"where the simulation answers (default {ANSWERED_AT})",
+    )
+    parser.add_argument(
+        "--timeout",
+        type=seconds,
+        default=timeout_s,
+        metavar="S",
+        help=f"seconds to wait (default {timeout_s:g})",
+    )
+    add_client_keys(parser)
 
 
 def client_security(args: argparse.Namespace) -> "ClientSecurity | None":

@@ -4,13 +4,19 @@ import argparse
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from diorama.cli.arguments import allow_negative_values, count, endpoint, origin, seconds, three_numbers
+from diorama.cli.arguments import (
+    add_service,
+    allow_negative_values,
+    client_security,
+    count,
+    origin,
+    three_numbers,
+)
 from diorama.schemas.errors import DioramaError
 
 if TYPE_CHECKING:
     from diorama.transport.client import Client
 
-ENDPOINT = "tcp://127.0.0.1:5556"
 FRAMES = ("lla", "ecef", "cartesian", "ned", "enu", "nwu", "unreal", "gltf")
 AXES = ("ned", "enu", "nwu", "unreal", "gltf")
 Ask = Callable[["Client", argparse.Namespace], Any]
@@ -129,10 +135,8 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
 def run(args: argparse.Namespace) -> int:
     """Ask, and print the answer: lines for people, or one line of JSON with the tick."""
     from diorama.transport.client import Client
-    from diorama.transport.security import load_client
 
-    keys = load_client(args.keys, args.client) if args.keys else None
-    with Client(args.service, timeout_s=args.timeout, security=keys) as client:
+    with Client(args.service, timeout_s=args.timeout, security=client_security(args)) as client:
         result = args.ask(client, args)
         tick = client.tick
     if args.json:
@@ -162,20 +166,7 @@ def _question(
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     allow_negative_values(parser)
-    parser.add_argument(
-        "--service",
-        type=endpoint,
-        default=ENDPOINT,
-        metavar="ENDPOINT",
-        help=f"whom to ask (default {ENDPOINT})",
-    )
-    parser.add_argument(
-        "--timeout", type=seconds, default=2.0, metavar="S", help="seconds to wait (default 2)"
-    )
-    parser.add_argument("--keys", metavar="DIR", help="directory with server.key and NAME.key_secret")
-    parser.add_argument(
-        "--client", default="client", metavar="NAME", help="whose key to use (default client)"
-    )
+    add_service(parser, timeout_s=2.0)
     parser.add_argument("--json", action="store_true", help="print one line of JSON with all digits")
     parser.set_defaults(run=run, ask=ask)
     return parser

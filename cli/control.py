@@ -4,12 +4,11 @@ import argparse
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from diorama.cli.arguments import add_client_keys, client_security, count, endpoint, seconds
+from diorama.cli.arguments import add_service, client_security, count, seconds
 
 if TYPE_CHECKING:
     from diorama.transport.client import Client
 
-ENDPOINT = "tcp://127.0.0.1:5556"
 Do = Callable[["Client", argparse.Namespace], None]
 
 
@@ -90,17 +89,7 @@ def _command(
         epilog=f"example:\n  {example}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument(
-        "--service",
-        type=endpoint,
-        default=ENDPOINT,
-        metavar="ENDPOINT",
-        help=f"where the simulation answers (default {ENDPOINT})",
-    )
-    parser.add_argument(
-        "--timeout", type=seconds, default=10.0, metavar="S", help="seconds to wait (default 10)"
-    )
+    add_service(parser, timeout_s=10.0)
     parser.add_argument("--json", action="store_true", help="print what the clock shows as one line of JSON")
-    add_client_keys(parser)
     parser.set_defaults(run=run, do=do)
     return parser

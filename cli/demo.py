@@ -6,7 +6,7 @@ import sys
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
-from diorama.cli.arguments import count, endpoint, port, rate
+from diorama.cli.arguments import ANSWERED_AT, PUBLISHED_AT, count, endpoint, port, rate
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from diorama.runtime.simulation import Simulation
     from diorama.transport.publisher import Publisher
 
-ENDPOINT = "tcp://127.0.0.1:5555"
 REPORT_S = 5.0
 
 
@@ -40,7 +39,7 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
         "--entities", type=count, default=0, metavar="N", help="fill up with a swarm of drones to N entities"
     )
     parser.add_argument(
-        "--endpoint", type=endpoint, default=ENDPOINT, help=f"where to publish (default {ENDPOINT})"
+        "--endpoint", type=endpoint, default=PUBLISHED_AT, help=f"where to publish (default {PUBLISHED_AT})"
     )
     parser.add_argument(
         "--service", type=endpoint, help="where to answer (default tcp://127.0.0.1:5556, or a free port)"
@@ -80,7 +79,7 @@ def run(args: argparse.Namespace) -> int:
                 if args.headless
                 else page.enter_context(_page(publisher.endpoint, service.endpoint, args.port))
             )
-            _announce(scene, simulation, args.rate, url)
+            _announce(scene, simulation, args.rate, url, service.endpoint)
             simulation.run(_on_tick(simulation, args.ticks))
     return 0
 
@@ -124,7 +123,7 @@ def _publisher(endpoint: str) -> "Publisher":
     try:
         return Publisher(endpoint)
     except DioramaError:
-        if endpoint != ENDPOINT:
+        if endpoint != PUBLISHED_AT:
             raise
         return Publisher("tcp://127.0.0.1:*")
 
@@ -157,7 +156,7 @@ def _report(simulation: "Simulation", tick: "Tick") -> None:
     )
 
 
-def _announce(scene: "Demo", simulation: "Simulation", rate: float, url: str) -> None:
+def _announce(scene: "Demo", simulation: "Simulation", rate: float, url: str, service: str) -> None:
     from diorama.schemas import topics
 
     world, endpoint = scene.world, simulation.publisher.endpoint
@@ -184,10 +183,11 @@ def _announce(scene: "Demo", simulation: "Simulation", rate: float, url: str) ->
         print(f"    {name.ljust(widest)}  {hz:>6}  {about}")
     if url:
         print(f"\n  in the browser: {url}")
-    at = "" if endpoint == ENDPOINT else f" --endpoint {endpoint}"
+    at = "" if endpoint == PUBLISHED_AT else f" --endpoint {endpoint}"
     print("\n  try in another terminal")
     print(f"    diorama topic hz scene/local{at}")
     print(f"    diorama topic echo clock{at}")
-    print("    diorama ask where evtol_0")
+    asked = "" if service == ANSWERED_AT else f" --service {service}"
+    print(f"    diorama ask where evtol_0{asked}")
     print(f"    diorama view {endpoint}")
     print("\n  Ctrl-C ends everything", flush=True)

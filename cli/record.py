@@ -4,18 +4,18 @@ import argparse
 import sys
 from typing import TYPE_CHECKING, Any
 
-from diorama.cli.arguments import endpoint, rate, seconds
+from diorama.cli.arguments import PUBLISHED_AT, endpoint, rate, seconds
+from diorama.cli.parser import add_command
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    pass
 
-ENDPOINT = "tcp://127.0.0.1:5555"
 SHOW_S = 0.5
 
 
 def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     """Add the three commands."""
-    record = _command(
+    record = add_command(
         subparsers,
         "record",
         "record a published scene to a file",
@@ -27,7 +27,10 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
     record.add_argument("-o", "--output", required=True, metavar="FILE.mcap")
     record.add_argument("topics", nargs="*", metavar="TOPIC", help="topics beside the scene (default: all)")
     record.add_argument(
-        "--endpoint", type=endpoint, default=ENDPOINT, help=f"where the publisher is (default {ENDPOINT})"
+        "--endpoint",
+        type=endpoint,
+        default=PUBLISHED_AT,
+        help=f"where the publisher is (default {PUBLISHED_AT})",
     )
     record.add_argument("--seconds", type=seconds, default=0.0, help="stop after so long (default: never)")
     record.add_argument("--json", action="store_true", help="print what was recorded as one line of JSON")
@@ -35,7 +38,7 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
         "--no-foxglove", action="store_true", help="leave Foxglove's own messages out: smaller files"
     )
 
-    replay = _command(
+    replay = add_command(
         subparsers,
         "replay",
         "publish a recording again",
@@ -45,7 +48,7 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
     )
     replay.add_argument("file", metavar="FILE.mcap")
     replay.add_argument(
-        "--endpoint", type=endpoint, default=ENDPOINT, help=f"where to publish (default {ENDPOINT})"
+        "--endpoint", type=endpoint, default=PUBLISHED_AT, help=f"where to publish (default {PUBLISHED_AT})"
     )
     replay.add_argument("--rate", type=rate, default=1.0, help="2 is twice as fast (default 1)")
     replay.add_argument("--loop", action="store_true", help="begin again at the end")
@@ -60,7 +63,7 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
         "--service", type=endpoint, help="where to pause, step, resume and ask (default tcp://127.0.0.1:5556)"
     )
 
-    info = _command(
+    info = add_command(
         subparsers,
         "info",
         "say what is in a recording",
@@ -164,22 +167,3 @@ def _progress(recorder: Any, seconds: float) -> str:
     lost = f", {recorder.dropped} gaps" if recorder.dropped else ""
     size = recorder.recording.size / 1e6
     return f"{recorder.updates} updates in {seconds:.1f} s, {size:.2f} MB{lost}"
-
-
-def _command(
-    subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]",
-    name: str,
-    summary: str,
-    description: str,
-    examples: str,
-    run: "Callable[[argparse.Namespace], int]",
-) -> argparse.ArgumentParser:
-    parser = subparsers.add_parser(
-        name,
-        help=summary,
-        description=description,
-        epilog=f"examples:\n{examples}",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.set_defaults(run=run)
-    return parser

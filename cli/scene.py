@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from diorama.cli.arguments import add_origin, add_reading, count, reading
 from diorama.cli.colour import paint
+from diorama.cli.parser import add_command
 from diorama.schemas.errors import Problem, StateError
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ DRAWN_DEPTH = 40
 
 def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     """Add the four commands to those of `diorama`."""
-    check = _command(
+    check = add_command(
         subparsers,
         "check",
         "say everything that is wrong with scene files",
@@ -29,7 +30,7 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
     check.add_argument("--json", action="store_true", help="print a list of problems as JSON")
     add_reading(check)
 
-    tree = _command(
+    tree = add_command(
         subparsers,
         "tree",
         "draw who hangs under whom",
@@ -44,7 +45,7 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
     tree.add_argument("--json", action="store_true", help="print a list of objects, parents before children")
     add_reading(tree)
 
-    where = _command(
+    where = add_command(
         subparsers,
         "where",
         "print where things are: NED, latitude-longitude-altitude, ECEF",
@@ -61,7 +62,7 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
     add_origin(where)
     add_reading(where)
 
-    convert = _command(
+    convert = add_command(
         subparsers,
         "convert",
         "turn a scene file into another format",
@@ -173,25 +174,6 @@ def run_convert(args: argparse.Namespace) -> int:
     save(world, args.target, **{name: value for name, value in options.items() if value is not None})
     print(f"{args.target}: {_count(len(world), 'entity', 'entities')}, {_origin_text(world)}")
     return 0
-
-
-def _command(
-    subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]",
-    name: str,
-    summary: str,
-    description: str,
-    examples: str,
-    run: Any,
-) -> argparse.ArgumentParser:
-    parser = subparsers.add_parser(
-        name,
-        help=summary,
-        description=description,
-        epilog=f"examples:\n{examples}\n",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.set_defaults(run=run)
-    return parser
 
 
 def _load(file: str, args: argparse.Namespace) -> "World":

@@ -5,7 +5,7 @@ import logging
 import sys
 from typing import TYPE_CHECKING
 
-from diorama.cli.arguments import add_origin, add_reading, count, endpoint, rate, reading
+from diorama.cli.arguments import PUBLISHED_AT, add_origin, add_reading, count, endpoint, rate, reading
 from diorama.schemas.errors import Problem
 
 if TYPE_CHECKING:
@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from diorama.runtime.clock import Clock, Tick
     from diorama.runtime.simulation import Reporter, Simulation, System
     from diorama.transport.publisher import Publisher
-
-ENDPOINT = "tcp://127.0.0.1:5555"
 
 
 def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -45,7 +43,7 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
         "--endpoint",
         action="append",
         type=endpoint,
-        help=f"where to publish (default {ENDPOINT}); may be repeated",
+        help=f"where to publish (default {PUBLISHED_AT}); may be repeated",
     )
     parser.add_argument(
         "--service",
@@ -143,7 +141,7 @@ def run(args: argparse.Namespace) -> int:
         print(f"warning: {warning}", file=sys.stderr)
     security = load_server(args.keys) if args.keys else None
     publisher = Publisher(
-        args.endpoint or [ENDPOINT],
+        args.endpoint or [PUBLISHED_AT],
         keyframe_interval=args.keyframes,
         security=security,
         insecure=args.insecure,

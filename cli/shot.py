@@ -8,8 +8,6 @@ from diorama.cli.arguments import seconds
 if TYPE_CHECKING:
     from diorama.ecs import World
 
-ENDPOINT = "tcp://127.0.0.1:5555"
-
 
 def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     """Add the command."""

@@ -6,12 +6,10 @@ from collections.abc import Callable
 from time import monotonic
 from typing import TYPE_CHECKING
 
-from diorama.cli.arguments import add_client_keys, client_security, count, endpoint, seconds
+from diorama.cli.arguments import PUBLISHED_AT, add_client_keys, client_security, count, endpoint, seconds
 
 if TYPE_CHECKING:
     from diorama.transport.subscriber import Message, Subscriber
-
-ENDPOINT = "tcp://127.0.0.1:5555"
 
 
 def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -41,7 +39,10 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
         if name != "list":
             kind.add_argument("topic", metavar="TOPIC")
         kind.add_argument(
-            "--endpoint", type=endpoint, default=ENDPOINT, help=f"where the publisher is (default {ENDPOINT})"
+            "--endpoint",
+            type=endpoint,
+            default=PUBLISHED_AT,
+            help=f"where the publisher is (default {PUBLISHED_AT})",
         )
         kind.add_argument("--seconds", type=seconds, default=3.0, help="how long to listen (default 3)")
         if name == "echo":

@@ -3,10 +3,8 @@
 import argparse
 from pathlib import Path
 
-from diorama.cli.arguments import endpoint, port
+from diorama.cli.arguments import ANSWERED_AT, PUBLISHED_AT, endpoint, port
 
-ENDPOINT = "tcp://127.0.0.1:5555"
-SERVICE = "tcp://127.0.0.1:5556"
 PORT = 8080
 
 
@@ -26,8 +24,8 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
         "endpoint",
         nargs="?",
         type=endpoint,
-        default=ENDPOINT,
-        help=f"where it is published (default {ENDPOINT})",
+        default=PUBLISHED_AT,
+        help=f"where it is published (default {PUBLISHED_AT})",
     )
     parser.add_argument(
         "--port", type=port, default=PORT, help=f"port of the page (default {PORT}, or the next free one)"
@@ -35,7 +33,7 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
     parser.add_argument(
         "--service",
         type=endpoint,
-        help=f"where to pause, step and resume (default {SERVICE} for the usual endpoint)",
+        help=f"where to pause, step and resume (default {ANSWERED_AT} for the usual endpoint)",
     )
     parser.add_argument(
         "--assets",
@@ -60,7 +58,7 @@ def run(args: argparse.Namespace) -> int:
     from diorama.viewer.page import Page
 
     # Whoever answers at the usual place is another simulation when this one is published elsewhere.
-    service = args.service or (SERVICE if args.endpoint == ENDPOINT else None)
+    service = args.service or (ANSWERED_AT if args.endpoint == PUBLISHED_AT else None)
     page = Page(port=args.port)
     view = View(args.endpoint, page, service=service, assets=[Path(folder) for folder in args.assets])
     print(f"{args.endpoint} in the browser: {page.url}", flush=True)

@@ -38,7 +38,6 @@ class ZmqAnswerLink:
     ) -> None:
         refuse_open_bind(endpoint, security, insecure)
         self._guarded = security is not None
-        self._max_bytes = max_message_bytes
         self.socket: zmq.Socket[bytes] = zmq.Context.instance().socket(zmq.ROUTER)
         # MAXMSGSIZE is for each frame: libzmq cuts the connection of whoever sends a larger one.
         options = (zmq.LINGER, 200), (zmq.MAXMSGSIZE, max_message_bytes), (zmq.RCVHWM, WAITING_REQUESTS)

@@ -60,7 +60,9 @@ def test_a_served_scene_is_paused_stepped_and_replaced(scenes: Path, capsys: Cap
             while not world.is_paused():
                 pass
             assert world.get_sim_time() == 18_000_000
-            assert control("pause") == (0, "paused at 0.018 s after 3 ticks", "")
+            code, out, err = control("pause")
+            # On a busy machine ticks come late, which is said too.
+            assert (code, out.partition(", ")[0], err) == (0, "paused at 0.018 s after 3 ticks", "")
             code, out, err = control("load", "bad.jsonc")
             assert (code, out) == (1, "")
             assert "bad.jsonc:2:23: clock.step-ns: expected a whole number of at least 1, got 0" in err

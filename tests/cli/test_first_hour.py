@@ -8,6 +8,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import orjson
@@ -423,3 +424,13 @@ def test_levels_are_read_from_the_parser() -> None:
         Level((), {"drive": "go"}, {"--colour": "of the car"}, {"--colour": ("red", "blue")}, ()),
         Level(("drive",), {}, {"--to": "where"}, {}, ("--to",)),
     ]
+
+
+def test_the_demo_says_whom_to_ask_when_the_usual_port_is_taken() -> None:
+    with ExitStack() as stack:
+        with suppress(OSError):  # taken by somebody else: as good
+            stack.enter_context(socket.create_server(("127.0.0.1", 5556)))
+        done = run("demo", "--headless", "--ticks", "1", "--endpoint", "tcp://127.0.0.1:*")
+    assert done.returncode == 0
+    line = next(line for line in done.stdout.splitlines() if "ask where" in line)
+    assert "--service tcp://127.0.0.1:" in line
