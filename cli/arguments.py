@@ -4,6 +4,7 @@ import argparse
 import re
 from collections.abc import Callable
 from math import isfinite, nan
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from diorama.schemas.errors import GeoError
@@ -36,6 +37,13 @@ def endpoint(text: str) -> str:
         raise argparse.ArgumentTypeError(
             str(error).removeprefix(f"endpoint {text!r}: ") + f", got {text!r}"
         ) from None
+    return text
+
+
+def folder(text: str) -> str:
+    """A folder that is there."""
+    if not Path(text).is_dir():
+        raise argparse.ArgumentTypeError(f"expected a folder, got {text!r}; make it first, or name another")
     return text
 
 

@@ -5,7 +5,16 @@ import logging
 import sys
 from typing import TYPE_CHECKING
 
-from diorama.cli.arguments import PUBLISHED_AT, add_origin, add_reading, count, endpoint, rate, reading
+from diorama.cli.arguments import (
+    PUBLISHED_AT,
+    add_origin,
+    add_reading,
+    count,
+    endpoint,
+    folder,
+    rate,
+    reading,
+)
 from diorama.schemas.errors import Problem
 
 if TYPE_CHECKING:
@@ -53,6 +62,7 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
     )
     parser.add_argument(
         "--scenes",
+        type=folder,
         metavar="DIR",
         help="the directory that `reload` may load other files from (default: none)",
     )

@@ -3,10 +3,12 @@
 import argparse
 from typing import TYPE_CHECKING
 
-from diorama.cli.arguments import seconds
+from diorama.cli.arguments import endpoint, seconds
 
 if TYPE_CHECKING:
     from diorama.ecs import World
+
+PICTURES = (".png", ".pdf", ".svg", ".jpg")
 
 
 def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -22,13 +24,26 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument(
-        "source", metavar="ENDPOINT", help="where it is published; or a scene file; or `demo`"
+        "source", type=_source, metavar="ENDPOINT", help="where it is published; or a scene file; or `demo`"
     )
-    parser.add_argument("output", metavar="OUT.png", help="the picture: .png, .pdf, .svg, .jpg")
+    parser.add_argument(
+        "output", type=_picture, metavar="OUT.png", help="the picture: .png, .pdf, .svg, .jpg"
+    )
     parser.add_argument(
         "--timeout", type=seconds, default=5.0, metavar="S", help="how long to wait for a scene (default 5)"
     )
     parser.set_defaults(run=run)
+
+
+def _source(text: str) -> str:
+    """An endpoint is checked; whatever is none is a file or the demo."""
+    return endpoint(text) if "://" in text or text.startswith("zenoh:") else text
+
+
+def _picture(text: str) -> str:
+    if not text.lower().endswith(PICTURES):
+        raise argparse.ArgumentTypeError(f"expected a name ending in {', '.join(PICTURES)}, got {text!r}")
+    return text
 
 
 def run(args: argparse.Namespace) -> int:

@@ -111,6 +111,9 @@ def test_help_imports_nothing_heavy() -> None:
         ("who nonsense", "expected tcp://HOST:PORT"),
         ("completion tcsh", "expected one of bash, zsh, fish"),
         ("check", "required: FILE"),
+        ("shot demo demo.xyz", "expected a name ending in .png, .pdf"),
+        ("shot tcp://127.0.0.1:99999 demo.png", "expected tcp://HOST:PORT"),
+        ("serve a.json --scenes nowhere", "expected a folder, got 'nowhere'"),
     ],
 )
 def test_a_wrong_call_is_explained_and_ends_with_2(
