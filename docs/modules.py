@@ -41,6 +41,15 @@ def updated(page: str) -> str:
     return f"{before}{BEGIN}\n\n{tables()}\n\n{END}{rest.split(END)[1]}"
 
 
+def on_startup(**_: Any) -> None:
+    """For mkdocs: the package as links to its rooms; the root itself also holds `.venv`, which must not be searched."""
+    package = ROOT / "build" / "api" / "diorama"
+    package.mkdir(parents=True, exist_ok=True)
+    for name in ("__init__.py", *ROOMS):
+        if not (package / name).exists():
+            (package / name).symlink_to(ROOT / name)
+
+
 def on_page_markdown(markdown: str, *, page: Any, **_: Any) -> str:
     """For mkdocs: the list of decisions on their page, so that a new one is listed by being there."""
     if page.file.src_uri != "adr/index.md":
