@@ -11,7 +11,6 @@ StateErrors too and those of geodesy GeoErrors, as if the world were here. A cli
 from collections.abc import Mapping, Sequence
 from itertools import count
 from time import monotonic
-from types import TracebackType
 from typing import Any, Literal, NamedTuple, Self
 
 import msgspec
@@ -103,9 +102,7 @@ class Client:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *problem: object) -> None:
         self.close()
 
     def _silence(self) -> NoAnswerError:

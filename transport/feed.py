@@ -12,7 +12,6 @@ import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from time import monotonic
-from types import TracebackType
 from typing import Annotated, Any, Self
 
 import msgspec
@@ -336,9 +335,7 @@ class Feed:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *problem: object) -> None:
         self.close()
 
     def _feed(self, rows: NDArray[np.float64]) -> Any:

@@ -17,7 +17,6 @@ from collections import OrderedDict
 from collections.abc import Callable
 from pathlib import Path
 from time import monotonic
-from types import TracebackType
 from typing import Annotated, Any, Self
 
 import msgspec
@@ -147,9 +146,7 @@ class Service:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *problem: object) -> None:
         self.close()
 
     def _perform(self, request: Request, bodies: list[memoryview]) -> list[Frame]:

@@ -76,7 +76,6 @@ class View:
         self._through: Entity | None = None
         self._tick, self._time_ns = 0, 0
         self._beats: deque[tuple[float, int, int]] = deque(maxlen=60)  # wall s, sim ns, sequence
-        self._missed = 0
         self._heard = monotonic()
         self._map = SiteMap()
         self._next_panel = self._next_map = 0.0

@@ -64,13 +64,6 @@ div:has(+ div > .dio-live){display:none}
 .dio-buttons a:hover{background:#eef3f9}
 .dio-bad{color:#c8372d}.dio-good{color:#1f8a4c}
 </style>"""
-MAP_BUTTONS = {
-    "+": "zoom 2",
-    "−": "zoom 0.5",
-    "site": "map site",
-    "world": "map world",
-    "here": "map selected",
-}
 MOST_CHILDREN = 150
 MOST_FOUND = 200
 
