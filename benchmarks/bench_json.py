@@ -100,7 +100,7 @@ def rows(quick: bool) -> list[Row]:
                     peer_s=timings[READY].best,
                     limit=COPY,
                     limit_s=timings[COPY].best,
-                    goal=goal if count >= 10_000 else "",
+                    goal=goal if count == 10_000 else "",
                     spread=timings[name].spread if name in timings else 1.0,
                 )
             )

@@ -3,7 +3,7 @@
     python benchmarks/run.py            all of it, some ten minutes
     python benchmarks/run.py --quick    fewer and shorter rounds, under three minutes
     python benchmarks/run.py --write    and put the table into README.md
-    python benchmarks/run.py tree json  only these
+    python benchmarks/run.py tree json  only these; the others stay as they were
 
 Each script runs in a process of its own, so that one does not find another's memory. Within it, ours and the others'
 take turns, round after round; the best round counts, and the spread says how much slower the median was.

@@ -37,10 +37,14 @@ for await (const line of createInterface({ input: process.stdin })) {
   const end = performance.now() + question.seconds * 1000;
   for (let rounds = 0; rounds < 20 || performance.now() < end; rounds++) {
     for (const object of moving) object.position.x += 0.001;
+    const used = process.cpuUsage();
     const start = performance.now();
     if (!all) for (const object of moving) object.updateMatrix();
     scene.updateMatrixWorld();
-    best = Math.min(best, performance.now() - start);
+    const wall = performance.now() - start;
+    // A long pass is interrupted by other programs: its processor time is what it needs.
+    const { user, system } = process.cpuUsage(used);
+    best = Math.min(best, wall > 5 ? Math.min(wall, (user + system) / 1000) : wall);
   }
   console.log(best / 1000);
 }
