@@ -1,10 +1,9 @@
-"""What is there, and changing it: entities, poses, components, resources, the run itself.
+"""Changing what is there: entities, poses, components, resources, the run itself.
 
 A command takes effect between ticks, at once and in the order of arrival; its answer names the first tick that shows
 it. One that would leave the world unresolvable (an overflow, say) is undone and refused.
 """
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -17,6 +16,7 @@ from diorama.ecs import check
 from diorama.ecs.components import RESERVED
 from diorama.geo import rotation
 from diorama.transport import methods
+from diorama.transport.listing import Named
 from diorama.transport.methods import (
     Call,
     Floats,
@@ -26,92 +26,10 @@ from diorama.transport.methods import (
     RefusedError,
     RequestError,
     Vector,
+    required_handler,
 )
 
 ROOM_ABOVE = 32  # levels of nesting that documents put around a value
-
-# -- what is there -----------------------------------------------------------------------------------------------
-
-
-@methods.query
-def topics(call: Call, params: Nothing) -> list[str]:  # noqa: ARG001
-    """The topics that are published."""
-    found: list[str] = _handler(call.handlers.topics, "list topics")()
-    return found
-
-
-@methods.query
-def traffic(call: Call, params: Nothing) -> Any:  # noqa: ARG001
-    """What the publisher has done: updates, messages by topic, bytes, joins, and resyncs of who lost updates."""
-    return _handler(call.handlers.traffic, "count what is published")()
-
-
-@methods.query
-def scene(call: Call, params: Nothing) -> dict[str, Any]:  # noqa: ARG001
-    """The scene in short: its place on Earth, how many entities, which resources."""
-    origin = call.world.origin
-    place = origin and {
-        "latitude_deg": origin.latitude_deg,
-        "longitude_deg": origin.longitude_deg,
-        "altitude": origin.altitude,
-    }
-    return {"origin": place, "entities": len(call.world), "resources": sorted(call.world.resources)}
-
-
-class Entities(msgspec.Struct, forbid_unknown_fields=True):
-    """`prefix` chooses by the beginning of the name, `start` and `count` a part of what is left."""
-
-    prefix: Name = ""
-    start: Annotated[int, Meta(ge=0)] = 0
-    count: Annotated[int, Meta(ge=0, le=100_000)] = 1000
-
-
-@methods.query
-def entities(call: Call, params: Entities) -> dict[str, Any]:
-    """Entities, parents before children: name, key, asset, parent; `total` says how many there are."""
-    world = call.world
-    found = world.entities.tolist()
-    if params.prefix:
-        found = [entity for entity in found if world.name(entity).startswith(params.prefix)]
-    rows = []
-    for entity in found[params.start : params.start + params.count]:
-        parent = world.parent(entity)
-        rows.append(
-            {
-                "name": world.name(entity),
-                "key": world.key(entity),
-                "asset": world.asset(entity),
-                "parent": None if parent is None else world.name(parent),
-            }
-        )
-    return {"total": len(found), "entities": rows}
-
-
-class Named(msgspec.Struct, forbid_unknown_fields=True):
-    """One entity."""
-
-    name: Name
-
-
-@methods.query
-def entity(call: Call, params: Named) -> dict[str, Any]:
-    """All about one entity: its place in the tree, its local pose, its components."""
-    world = call.world
-    found = call.entity(params.name)
-    row = world.row(found)
-    parent = world.parent(found)
-    return {
-        "name": params.name,
-        "key": world.key(found),
-        "asset": world.asset(found),
-        "parent": None if parent is None else world.name(parent),
-        "children": [world.name(child) for child in world.children(found)],
-        "position": world.transforms.position[row].tolist(),
-        "orientation": world.transforms.orientation[row].tolist(),
-        "scale": world.transforms.scale[row].tolist(),
-        "components": world.groups(found),
-    }
-
 
 # -- entities ----------------------------------------------------------------------------------------------------
 
@@ -346,7 +264,7 @@ class Reload(msgspec.Struct, forbid_unknown_fields=True):
 @methods.command
 def reload(call: Call, params: Reload) -> dict[str, Any]:
     """Load the scene file again, or another one; a failed load leaves the old world untouched."""
-    handler = _handler(call.handlers.reload, "reload")
+    handler = required_handler(call.handlers.reload, "reload")
     handler(None if params.path is None else confined(call.scenes, params.path))
     return {"path": params.path}
 
@@ -354,14 +272,14 @@ def reload(call: Call, params: Reload) -> dict[str, Any]:
 @methods.command
 def pause(call: Call, params: Nothing) -> dict[str, Any]:  # noqa: ARG001
     """Stop the clock after this tick."""
-    _handler(call.handlers.pause, "pause")()
+    required_handler(call.handlers.pause, "pause")()
     return {}
 
 
 @methods.command
 def resume(call: Call, params: Nothing) -> dict[str, Any]:  # noqa: ARG001
     """Let the clock run again."""
-    _handler(call.handlers.resume, "resume")()
+    required_handler(call.handlers.resume, "resume")()
     return {}
 
 
@@ -374,7 +292,7 @@ class Step(msgspec.Struct, forbid_unknown_fields=True):
 @methods.command
 def step(call: Call, params: Step) -> dict[str, Any]:
     """Run the paused clock for some ticks."""
-    _handler(call.handlers.step, "step")(params.ticks)
+    required_handler(call.handlers.step, "step")(params.ticks)
     return {"ticks": params.ticks}
 
 
@@ -392,12 +310,6 @@ def confined(directory: Path | None, path: str) -> Path:
 
 
 # -- inside ------------------------------------------------------------------------------------------------------
-
-
-def _handler(function: Callable[..., Any] | None, what: str) -> Callable[..., Any]:
-    if function is None:
-        raise RequestError("not_supported", f"this service was given no way to {what}", "method")
-    return function
 
 
 def _set_group(call: Call, found: int, group: str, value: Any, path: str) -> None:

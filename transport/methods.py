@@ -187,3 +187,10 @@ def _enter(function: Function, *, is_command: bool) -> Function:
 
 class Nothing(msgspec.Struct, forbid_unknown_fields=True):
     """No parameters."""
+
+
+def required_handler(function: Callable[..., Any] | None, what: str) -> Callable[..., Any]:
+    """What the host lends the service for a method; refuses the request where it lends nothing."""
+    if function is None:
+        raise RequestError("not_supported", f"this service was given no way to {what}", "method")
+    return function

@@ -24,14 +24,14 @@ from msgspec import Meta
 
 from diorama.ecs import World
 from diorama.schemas.errors import DioramaError, GeoError, SceneError, StateError, did_you_mean
-from diorama.transport import airsim_methods, clock_methods, commands, feed, queries
+from diorama.transport import airsim_methods, clock_methods, commands, feed, listing, queries
 from diorama.transport.engine import Frame
 from diorama.transport.methods import METHODS, Call, Handlers, Limits, Method, RequestError
 from diorama.transport.security import ServerSecurity
 from diorama.transport.service_link import AnswerLink, Caller, open_answer_link
 
 LOG = logging.getLogger("diorama.transport")
-THEMES = (queries, commands, clock_methods, airsim_methods, feed)  # importing them fills the table
+THEMES = (queries, listing, commands, clock_methods, airsim_methods, feed)  # importing them fills the table
 AT = re.compile(r" - at `\$(.*)`$")
 
 
