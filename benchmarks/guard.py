@@ -18,7 +18,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 STORED = Path(__file__).with_name("guard.json")
-ROOM = 1.25
+ROOM = 1.5
 # callgrind writes what it has counted so far whenever this function of the C library is called.
 MARKER = "getpagesize"
 Work = dict[str, tuple[Callable[[], object], str]]
