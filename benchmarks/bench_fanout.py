@@ -1,4 +1,4 @@
-"""From publish to a replica that is ready, for 1 and for 16 of them, against bare ZeroMQ; and how long joining takes.
+"""From publish to a replica that is ready, for 1, 4 and 16 of them, against bare ZeroMQ; and how long joining takes.
 
 The listeners of each kind live in one process of their own. Ours and the bare socket take turns, tick after tick, at a
 steady pace; both send as many bytes. Latency is taken with the clock that all processes of a machine share.
@@ -144,7 +144,7 @@ def join_seconds(count: int, times: int = 5) -> float:
 def rows(quick: bool) -> list[Row]:
     """Medians and 99th percentiles of the last subscriber to be ready; joins."""
     found = []
-    for subscribers in (1, 16):
+    for subscribers in (1, 4, 16):
         ours, bare = latencies(subscribers, 200 if quick else 800)
         last, bare_last = ours[:, -1], bare[:, -1]
         for percent in (50, 99):
