@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from diorama.ecs import Entity, Sensor, World
-from diorama.geo.rotation import multiply, quaternion_from_matrix
+from diorama.geo.rotation import multiply, quaternion_from_matrix, rotate
 
 Floats = NDArray[np.float64]
 USUAL_FOV_DEG = 90.0
@@ -62,8 +62,8 @@ def lens(parameters: Mapping[str, Any]) -> tuple[float, float]:
     return 2.0 * atan(tan(0.5 * horizontal) * height / width), width / height
 
 
-def frustum_of(world: World, entity: Entity, origin: Floats, length: float) -> Frustum:
-    """The frustum of a camera, relative to a centre (NED m)."""
+def frustum_of(world: World, entity: Entity, origin: Floats, length: float, ahead: float = 0.0) -> Frustum:
+    """The frustum of a camera, relative to a centre (NED m), `ahead` metres before the camera."""
     fov, aspect = lens(world.get(entity, Sensor).parameters)
     pose = world.table.pose[world.row(entity)]
     turn = multiply(pose[3:7], BODY_FROM_OPTICAL)
@@ -71,7 +71,7 @@ def frustum_of(world: World, entity: Entity, origin: Floats, length: float) -> F
         key=str(entity),
         fov=fov,
         aspect=aspect,
-        position=pose[0:3] - origin,
+        position=pose[0:3] + rotate(pose[3:7], np.array([ahead, 0.0, 0.0])) - origin,
         w_first=turn[[3, 0, 1, 2]],
         length=length,
     )

@@ -259,7 +259,10 @@ class View:
         if self._mode == "follow" and self._selected is not None:
             self._chase(world, self._selected)
         if self._through is not None:
-            self.page.look_through(frustum_of(world, self._through, origin, 1.0))
+            look = self._looks.get(self._through)
+            # From before the lens: the camera's own shape would hide everything.
+            ahead = look.center[0] + 0.5 * look.size[0] + 0.05 if look else 0.0
+            self.page.look_through(frustum_of(world, self._through, origin, 1.0, ahead))
 
     def _draw_boxes(self) -> None:
         recent = monotonic() - STALE_S

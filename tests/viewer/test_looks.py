@@ -200,3 +200,14 @@ def test_geoms_of_physics_models_are_drawn_by_their_own_sizes() -> None:
     assert found["capsule"] == pytest.approx((0.2, 0.2, 1.0))
     assert found["box"] == (2.0, 4.0, 6.0)
     assert found["cylinder"] == pytest.approx((0.4, 0.4, 2.0))
+
+
+def test_looking_through_a_camera_begins_before_its_own_shape() -> None:
+    world = World()
+    east = (0.0, 0.0, np.sqrt(0.5), np.sqrt(0.5))  # yaw 90°
+    camera = world.spawn(
+        "camera", Sensor("camera", "rgb_camera", {}), position=(10, 20, -5), orientation=east
+    )
+    propagate(world)
+    eye = frustum_of(world, camera, np.zeros(3), 1.0, ahead=0.5)
+    np.testing.assert_allclose(eye.position, [10.0, 20.5, -5.0], atol=1e-12)
