@@ -18,7 +18,7 @@ run: $(STAMP)  ## set up, then publish the demo scene
 	$(BIN)/diorama demo
 
 test: $(STAMP)  ## set up, then run every test
-	$(BIN)/python -m pytest -n 2 --dist loadfile
+	$(BIN)/python -m pytest -n 2 --dist loadfile --max-worker-restart=0
 
 check: lint types test  ## what CI runs: format, lint, types, tests
 
