@@ -128,7 +128,7 @@ def test_through_a_router_that_dies_and_comes_back() -> None:
         publisher.publish(world)
         catch_up(publisher, replica)
         close_session(session)
-        until(lambda: not publisher.listens(topics.SCENE_LOCAL), publisher)
+        until(lambda: not publisher.link._session.now.info.routers_zid(), publisher)
         play(world, 8)
         publisher.publish(world)
         session = open_router(parse_endpoint(f"zenoh:?listen={address}"))
