@@ -80,7 +80,7 @@ def packed_pose(
             turn if turn.__class__ is tuple else map(float, turn)
         )  # numpy's numbers warn when they overflow
         sx, sy, sz = size
-        norm2 = x * x + y * y + z * z + w * w
+        norm2 = (x * x + y * y) + (z * z + w * w)
         if isfinite(px + py + pz + sx + sy + sz) and SMALLEST_NORM2 <= norm2 < inf:
             return _pack(px, py, pz, x, y, z, w, sx, sy, sz)
     except (TypeError, ValueError, OverflowError, error):
@@ -121,7 +121,7 @@ def sound(rows: NDArray[np.float64]) -> NDArray[np.bool_]:
     """Which of (n, 10) poses can be resolved: finite, and a quaternion that can be normalised."""
     x, y, z, w = rows[:, 3:7].T
     with np.errstate(over="ignore", invalid="ignore"):
-        norm2 = x * x + y * y + z * z + w * w
+        norm2 = (x * x + y * y) + (z * z + w * w)
     good: NDArray[np.bool_] = np.isfinite(rows).all(axis=1) & (norm2 >= SMALLEST_NORM2) & (norm2 < inf)
     return good
 

@@ -152,10 +152,8 @@ def _parents_among(forest: Forest, chosen: Positions, roots: int) -> tuple[Posit
 def _normalise(turn: Floats) -> bool:
     """Make (6, n) quaternions x y z x y w unit ones, leaving those alone that are; False when one has no direction."""
     x, y, z, _, _, w = turn
-    norm2 = x * x
-    norm2 += y * y
-    norm2 += z * z
-    norm2 += w * w
+    norm2 = x * x + y * y
+    norm2 += z * z + w * w
     off = np.flatnonzero(np.abs(norm2 - 1.0) > UNIT_TOLERANCE)
     if len(off):
         some = norm2[off]
@@ -232,7 +230,7 @@ def _row_by_row(table: Table, order: NDArray[np.int32], changed: Flags, version:
 def unit(pose: list[float]) -> list[float] | None:
     """A pose of ten numbers with a unit quaternion, or None when it cannot have one."""
     px, py, pz, x, y, z, w, sx, sy, sz = pose
-    norm2 = x * x + y * y + z * z + w * w
+    norm2 = (x * x + y * y) + (z * z + w * w)
     if abs(norm2 - 1.0) <= UNIT_TOLERANCE:
         return pose
     if not SMALLEST_NORM2 <= norm2 < inf:
