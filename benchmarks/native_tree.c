@@ -63,8 +63,8 @@ int64_t propagate(int64_t n, const int32_t *order, const int32_t *parent, const 
             r = q_w * r + (Four)((Bits)second ^ last) + (Four)((Bits)third ^ last) - q_zxy * PICK(r, 1, 2, 0, 2);
             s *= t;
         }
-        Four place = PICK(p, 0, 1, 2, 0), size = PICK(s, 1, 2, 3, 1);
-        if (infinite(place + r + size)) good = good && !(infinite(place) || infinite(r) || infinite(size));
+        if (infinite(p + r + s))
+            good = good && !(infinite(PICK(p, 0, 1, 2, 0)) || infinite(r) || infinite(PICK(s, 1, 2, 3, 1)));
         if (!good) {
             uint64_t unseen = UNSEEN_BITS;
             memcpy(b, &unseen, 8);

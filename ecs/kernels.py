@@ -72,8 +72,8 @@ def propagate_rows(
             p = o + (v + q_w * u + (q_yzx * zxyz(u) - q_zxy * yzxy(u)))
             r = q_w * r + negate_last(xyzx(q) * wwwx(r)) + negate_last(q_yzx * zxyy(r)) - q_zxy * yzxz(r)
             s = t * s
-        # A sum is finite unless a term is not; or it overflows by itself, which a closer look tells.
-        if infinite(xyzx(p) + r + scale(s)):
+        # A sum is finite unless a term is not; or it overflows, by itself or by what p and s drag along: look closer.
+        if infinite(p + r + s):
             good = good and not (infinite(xyzx(p)) or infinite(r) or infinite(scale(s)))
         if not good:
             before[row, 0] = UNSEEN_BITS  # looked at again next time, moved or not

@@ -40,20 +40,24 @@ def propagate(world: "World", *, fast: bool | None = None) -> None:
         missing_extra("fast", "the compiled transform kernel")
     world.version = version = world.version + 1
     world.propagated_epoch = world.epoch
-    velocities = table.high, table.velocities.present, table.velocities.block, table.velocity_seen
+    velocities = table.velocities
     if kernels is None:
         bad = propagate_levels(table, forest, version)
-        bad_velocity = stamp_velocities(*velocities, table.velocity_moved, version)
+        stamp = stamp_velocities
     else:
-        poses = table.parent, table.local, table.seen, table.pose
-        bad = kernels.propagate_rows(order, *poses, table.moved, table.posed, version)
-        bad_velocity = kernels.stamp_velocities(*velocities, table.velocity_moved, version)
+        bad = kernels.propagate_rows(
+            order, table.parent, table.local, table.seen, table.pose, table.moved, table.posed, version
+        )
+        stamp = kernels.stamp_velocities
+    bad_velocity = stamp(
+        table.high, velocities.present, velocities.block, table.velocity_seen, table.velocity_moved, version
+    )
     if bad >= 0:
         raise StateError(check.complaint(world.name(world.entity_at(bad)), table.local[bad]))
     if bad_velocity >= 0:
         name, values = (
             world.name(world.entity_at(bad_velocity)),
-            table.velocities.block[bad_velocity].tolist(),
+            velocities.block[bad_velocity].tolist(),
         )
         check.finite(name, "linear velocity", values[:3], 3)
         check.finite(name, "angular velocity", values[3:], 3)
