@@ -88,6 +88,20 @@ def component_from_json(group: str, value: Any) -> object:
     return msgspec.convert(value, GROUPS[group])
 
 
+class Live:
+    """Numbers that are written into and never replaced, so that `transform.position = 1, 2, 3` moves the entity too."""
+
+    def __set_name__(self, _: type, name: str) -> None:
+        self.slot = f"_{name}"
+
+    def __get__(self, part: object, _: type | None = None) -> Floats:
+        numbers: Floats = getattr(part, self.slot)
+        return numbers
+
+    def __set__(self, part: object, values: ArrayLike) -> None:
+        getattr(part, self.slot)[:] = values
+
+
 class Transform:
     """Position (m), orientation (quaternion xyzw) and scale relative to the parent, or to world NED for a root.
 
@@ -95,7 +109,8 @@ class Transform:
     than the entity lives.
     """
 
-    __slots__ = ("_pose", "orientation", "position", "scale")
+    __slots__ = ("_orientation", "_pose", "_position", "_scale")
+    position, orientation, scale = Live(), Live(), Live()
 
     def __init__(
         self,
@@ -103,16 +118,16 @@ class Transform:
         orientation: ArrayLike = (0.0, 0.0, 0.0, 1.0),
         scale: ArrayLike = (1.0, 1.0, 1.0),
     ) -> None:
-        self.position: Floats = np.array(position, np.float64)
-        self.orientation: Floats = np.array(orientation, np.float64)
-        self.scale: Floats = np.array(scale, np.float64)
+        self._position: Floats = np.array(position, np.float64)
+        self._orientation: Floats = np.array(orientation, np.float64)
+        self._scale: Floats = np.array(scale, np.float64)
         self._pose: Floats | None = None
 
     @classmethod
     def view(cls, local: Floats, pose: Floats) -> "Transform":
         """A live view on one row of local and (read-only) world poses, each ten numbers."""
         self = cls.__new__(cls)
-        self.position, self.orientation, self.scale = local[0:3], local[3:7], local[7:10]
+        self._position, self._orientation, self._scale = local[0:3], local[3:7], local[7:10]
         self._pose = pose
         return self
 
@@ -148,17 +163,18 @@ class Transform:
 class Velocity:
     """Linear velocity (m/s, world NED axes) and angular velocity (rad/s, own axes); live like `Transform`."""
 
-    __slots__ = ("angular", "linear")
+    __slots__ = ("_angular", "_linear")
+    linear, angular = Live(), Live()
 
     def __init__(self, linear: ArrayLike = (0.0, 0.0, 0.0), angular: ArrayLike = (0.0, 0.0, 0.0)) -> None:
-        self.linear: Floats = np.array(linear, np.float64)
-        self.angular: Floats = np.array(angular, np.float64)
+        self._linear: Floats = np.array(linear, np.float64)
+        self._angular: Floats = np.array(angular, np.float64)
 
     @classmethod
     def view(cls, row: Floats) -> "Velocity":
         """A live view on one row of six numbers."""
         self = cls.__new__(cls)
-        self.linear, self.angular = row[0:3], row[3:6]
+        self._linear, self._angular = row[0:3], row[3:6]
         return self
 
     def __repr__(self) -> str:

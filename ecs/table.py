@@ -6,7 +6,7 @@ first used, so an array handed out stays good however the world grows.
 
 from collections import OrderedDict
 from operator import index
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from diorama.ecs.components import Transform, Velocity
 from diorama.schemas.errors import StateError
 
+Floats = NDArray[np.float64]
 CAPACITY = 1 << 22
 ROW_BITS = 32
 ROW_MASK = (1 << ROW_BITS) - 1
@@ -28,27 +29,21 @@ UNSEEN_NUMBER = float(UNSEEN)
 POSE_SIZE = 80  # bytes
 
 
-class Columns:
-    """Three (or four) adjacent blocks of one table: the same memory under names."""
+class Columns(NamedTuple):
+    """A block of poses under names: the same memory. Write into columns; they cannot be replaced."""
 
-    __slots__ = ("orientation", "position", "scale")
-
-    def __init__(self, block: NDArray[np.float64]) -> None:
-        self.position = block[:, 0:3]
-        self.orientation = block[:, 3:7]
-        self.scale = block[:, 7:10]
+    position: Floats
+    orientation: Floats
+    scale: Floats
 
 
-class Velocities:
+class Velocities(NamedTuple):
     """Linear (m/s, world NED axes) and angular (rad/s, own axes) velocity columns, and which rows have one."""
 
-    __slots__ = ("angular", "block", "linear", "present")
-
-    def __init__(self, capacity: int) -> None:
-        self.block = np.zeros((capacity, 6))
-        self.linear = self.block[:, 0:3]
-        self.angular = self.block[:, 3:6]
-        self.present = np.zeros(capacity, np.bool_)
+    block: Floats
+    linear: Floats
+    angular: Floats
+    present: NDArray[np.bool_]
 
 
 class Table:
@@ -79,7 +74,8 @@ class Table:
         self.located = -1  # the propagation that ecef and lla are right for
         self.located_for = -1  # and the origin
         self.workspace = np.empty(0)  # where numpy resolves poses when there is no compiled kernel
-        self.velocities = Velocities(capacity)
+        block = np.zeros((capacity, 6))
+        self.velocities = Velocities(block, block[:, 0:3], block[:, 3:6], np.zeros(capacity, np.bool_))
         self.velocity_seen = np.zeros((capacity, 6))
         self.velocity_moved = np.zeros(capacity, np.int64)
         # The same memory for single rows, where indexing an array costs several times as much.
@@ -244,6 +240,11 @@ class Table:
             raise StateError(
                 f"the world is full: {self.capacity} rows; make a larger one with World(capacity=...)"
             )
+
+
+def columns_of(poses: Floats) -> Columns:
+    """The columns of a block of poses (n, 10)."""
+    return Columns(poses[:, 0:3], poses[:, 3:7], poses[:, 7:10])
 
 
 def _view(column: Any) -> Any:

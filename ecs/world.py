@@ -26,7 +26,7 @@ from diorama.ecs.forest import Forest
 from diorama.ecs.names import Names
 from diorama.ecs.query import find_all
 from diorama.ecs.store import Store
-from diorama.ecs.table import CAPACITY, ROW_MASK, UNSEEN, Columns, Table, Velocities
+from diorama.ecs.table import CAPACITY, ROW_MASK, UNSEEN, Table, Velocities, columns_of
 from diorama.ecs.tree import local_from_world
 from diorama.geo import Origin
 from diorama.schemas.errors import StateError
@@ -53,8 +53,8 @@ class World:
         self._resources: dict[str, Any] = {}
         self._names = Names()
         self._store = Store()
-        self.transforms = Columns(self.table.local)
-        self.poses = Columns(self.table.shown)
+        self.transforms = columns_of(self.table.local)
+        self.poses = columns_of(self.table.shown)
 
     # -- making and unmaking -------------------------------------------------------------------------------------
 

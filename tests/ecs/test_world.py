@@ -54,6 +54,26 @@ def test_transform_views_are_live_and_stay_good_while_the_world_grows() -> None:
         transform.world_position[0] = 1.0
 
 
+def test_assigning_to_a_view_writes_into_the_row_and_columns_cannot_be_replaced() -> None:
+    world = World()
+    entity = world.spawn("a", Velocity())
+    transform, velocity = world.get(entity, Transform), world.get(entity, Velocity)
+    transform.position, transform.orientation, transform.scale = (1, 2, 3), [1, 0, 0, 0], np.full(3, 4)
+    transform.position += 1.0
+    velocity.linear, velocity.angular = (5, 6, 7), (8, 9, 10)
+    assert world.table.local[0].tolist() == [2, 3, 4, 1, 0, 0, 0, 4, 4, 4]
+    assert world.velocities.block[0].tolist() == [5, 6, 7, 8, 9, 10]
+    with pytest.raises(ValueError, match="could not broadcast"):
+        transform.position = (1, 2)
+    for columns, name in (
+        (world.transforms, "position"),
+        (world.poses, "scale"),
+        (world.velocities, "linear"),
+    ):
+        with pytest.raises(AttributeError, match="can't set attribute"):
+            setattr(columns, name, np.zeros((1, 3)))
+
+
 def test_handles_of_despawned_entities_are_dead_even_when_the_row_is_used_again() -> None:
     world = World(capacity=2)
     first = world.spawn("a")
