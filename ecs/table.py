@@ -210,17 +210,22 @@ class Table:
         self.posed[rows] = version + 1
         self.structured[rows] = epoch
 
-    def write(self, rows: int | NDArray[np.int64], value: Transform | Velocity) -> bool:
-        """Set a component that lives in columns on one row or many alike; True when some had none before."""
+    def write(self, rows: int | NDArray[np.int64], value: Transform | Velocity, *, new: bool = False) -> bool:
+        """Set a component that lives in columns on one row or many alike; True when some had none before.
+
+        On new rows a Transform is the world pose too, until the next propagation.
+        """
         if isinstance(value, Transform):
-            self.local[rows] = (*value.position, *value.orientation, *value.scale)
+            self.local[rows] = pose = (*value.position, *value.orientation, *value.scale)
+            if new:
+                self.pose[rows] = pose
             return False
         self.velocities.block[rows] = (*value.linear, *value.angular)
-        new = not np.all(self.velocities.present[rows])
-        if new:
+        first = not np.all(self.velocities.present[rows])
+        if first:
             self.velocities.present[rows] = True
             self.velocity_seen[rows] = UNSEEN
-        return new
+        return first
 
     def touch(self, row: int, epoch: int) -> None:
         """Note when the structure of a row changed last."""

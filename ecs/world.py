@@ -90,7 +90,7 @@ class World:
         if cold:
             self._store.begin(entity, cold)
         for value in hot:
-            table.write(row, value)
+            table.write(row, value, new=True)
         return entity
 
     def insert(
@@ -144,7 +144,7 @@ class World:
         if cold:
             self._store.begin_many(handles.tolist(), cold)
         for value in hot:
-            self.table.write(rows, value)
+            self.table.write(rows, value, new=True)
         return handles
 
     def despawn(self, entity: Entity, children: Literal["despawn", "grandparent"] = "despawn") -> None:

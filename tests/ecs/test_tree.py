@@ -294,6 +294,13 @@ def test_a_new_entity_is_where_it_was_put_until_the_first_propagation() -> None:
     assert new.world_orientation.tolist() == [0, 0, 0, 1]
 
 
+def test_one_put_somewhere_by_a_component_is_there_until_the_first_propagation_too() -> None:
+    world = World()
+    world.spawn("one", Velocity(), Transform((1, 2, 3), (1, 0, 0, 0)))
+    world.insert(2, Transform((1, 2, 3), (1, 0, 0, 0)), Velocity())
+    assert world.table.pose[:3].tolist() == [[1, 2, 3, 1, 0, 0, 0, 1, 1, 1]] * 3
+
+
 def test_a_matrix_of_a_bad_pose_is_refused() -> None:
     world = World()
     a = world.spawn("a")
