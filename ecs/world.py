@@ -151,7 +151,8 @@ class World:
         """Take an entity away, with all below it, or handing its children, where they are, to its parent."""
         row = self.row(entity)
         if children == "grandparent":
-            self._hang(self.forest.children(row), int(self.table.parent[row]), keep="world")
+            if below := self.forest.children(row):
+                self._hang(below, int(self.table.parent[row]), keep="world")
         elif children != "despawn":
             raise ValueError(f"children: expected 'despawn' or 'grandparent', got {children!r}")
         self._touch_owner(row)

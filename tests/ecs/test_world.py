@@ -131,6 +131,14 @@ def test_despawn_can_hand_children_to_the_grandparent_where_they_are() -> None:
     np.testing.assert_allclose(world.get(leaf, Transform).world_position, before, atol=1e-12)
 
 
+def test_one_without_children_goes_whatever_its_parent_is() -> None:
+    """There is nobody whose world pose would have to be kept under a scale without an inverse."""
+    world = World()
+    leaf = world.spawn("leaf", parent=world.spawn("flat", scale=(0, 0, 0)))
+    world.despawn(leaf, children="grandparent")
+    assert list(world.names) == ["flat"]
+
+
 @pytest.mark.parametrize("keep", ["local", "world"])
 def test_reparenting_keeps_the_local_or_the_world_pose(keep: str) -> None:
     world = World()
