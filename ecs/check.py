@@ -42,6 +42,15 @@ def length(what: str, values: Sized, count: int) -> None:
         raise StateError(f"{what}: expected one for each of {count} entities, got {len(values)}")
 
 
+def whole(what: str, values: ArrayLike) -> NDArray[np.int64]:
+    """Whole numbers as an array; others are refused, and masks, which would pass for the numbers 0 and 1."""
+    given = np.asarray(values)
+    if given.size and given.dtype.kind not in "iu":
+        hint = "; np.flatnonzero gives those of a mask" if given.dtype.kind == "b" else ""
+        raise StateError(f"{what}: expected whole numbers, got {given.dtype}{hint}")
+    return given.astype(np.int64, copy=False)
+
+
 def storable(name: str, values: Sequence[object]) -> tuple[Sequence[Transform | Velocity], Sequence[object]]:
     """Components that go into columns, with finite numbers, and all the others."""
     for value in values:
@@ -156,10 +165,7 @@ def batch_parents(names: Sequence[str], parents: ArrayLike | None) -> NDArray[np
     count = len(names)
     if parents is None:
         return np.full(count, -1, np.int64)
-    given = np.asarray(parents)
-    if given.size and given.dtype.kind not in "iu":
-        raise StateError(f"parents: expected whole numbers, got {given.dtype}")
-    index = given.astype(np.int64)
+    index = whole("parents", parents)
     if index.shape != (count,):
         raise StateError(f"parents: expected {count} indices, got an array of shape {index.shape}")
     if count and (index.max() >= count or index.min() < -1):

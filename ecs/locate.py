@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from diorama.ecs import check
 from diorama.ecs.tree import settle_order
 from diorama.ecs.world import World
 from diorama.geo import Origin
@@ -51,8 +52,8 @@ def locate(world: World, rows: ArrayLike | None = None) -> Coordinates:
 
 
 def living_rows(world: World, rows: ArrayLike) -> NDArray[np.intp]:
-    """The rows as an array; IndexError when one holds no entity."""
-    chosen = np.asarray(rows, np.intp)
+    """One row or many as an array; IndexError when one holds no entity."""
+    chosen = np.atleast_1d(check.whole("rows", rows)).astype(np.intp)
     held = (chosen >= 0) & (chosen < world.table.high)
     held[held] = world.table.alive[chosen[held]]
     if not held.all():

@@ -131,7 +131,7 @@ class World:
         if entities is None:
             handles = self.table.allocate_many(count)
         else:
-            handles = np.array(entities, np.int64)
+            handles = np.array(check.whole("entities", entities)).reshape(-1)
             check.length("entities", handles, count)
             self.table.claim(handles)
         rows = handles & ROW_MASK
@@ -193,7 +193,7 @@ class World:
 
     def rows(self, entities: ArrayLike) -> Rows:
         """The rows of many entities."""
-        return self.table.rows_of(np.asarray(entities, np.int64))
+        return self.table.rows_of(check.whole("entities", entities))
 
     @property
     def entities(self) -> NDArray[np.int64]:

@@ -6,7 +6,7 @@ import pytest
 from diorama.ecs import Coordinates, World, locate, propagate
 from diorama.geo import Origin
 from diorama.geo.convert import ecef_from_ned, lla_from_ned
-from diorama.schemas.errors import GeoError
+from diorama.schemas.errors import GeoError, StateError
 
 HOUSTON = Origin(29.5, -95.1, 10.0)
 ZURICH = Origin(47.4, 8.5, 400.0)
@@ -83,6 +83,15 @@ def test_rows_that_hold_nobody_are_refused(row: int) -> None:
     world.despawn(world.insert(2).tolist()[1])
     with pytest.raises(IndexError, match=f"row {row} holds no entity"):
         locate(world, [0, row])
+
+
+def test_a_mask_is_not_taken_for_rows_and_a_single_row_will_do() -> None:
+    world = World(HOUSTON)
+    world.insert(3, position=[[k, 0.0, 0.0] for k in range(3)])
+    propagate(world)
+    with pytest.raises(StateError, match=r"rows: expected whole numbers, got bool; np\.flatnonzero gives"):
+        locate(world, [False, True, True])
+    expect(locate(world, 2), [[2, 0, 0]], HOUSTON)
 
 
 def test_an_empty_world_is_nowhere() -> None:

@@ -51,6 +51,15 @@ def test_handles_of_nobody_have_no_rows(handle: int) -> None:
         world.rows([entity, handle])
 
 
+@pytest.mark.parametrize("wrong", [[0.7], [True], ["a"], [1 << 70]])
+def test_what_is_no_whole_number_is_no_handle(wrong: list[object]) -> None:
+    world = World(capacity=4)
+    world.spawn("a")
+    for attempt in (lambda: world.rows(wrong), lambda: world.insert(1, entities=wrong)):  # type: ignore[arg-type]
+        with pytest.raises(StateError, match="entities: expected whole numbers, got "):
+            attempt()
+
+
 def test_a_stale_handle_finds_nothing_anywhere() -> None:
     world = World(capacity=1)
     old = world.spawn("a", Bounds((1, 1, 1)))
