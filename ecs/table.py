@@ -109,7 +109,12 @@ class Table:
 
     def row_of(self, entity: int) -> int:
         """The row of a living entity."""
-        entity = index(entity)  # numpy integers too, which would overflow below
+        try:
+            entity = index(entity)  # numpy integers too, which would overflow below
+        except TypeError:
+            raise TypeError(
+                f"entity {entity!r}: expected a handle, such as world.find gives by name"
+            ) from None
         row = entity & ROW_MASK
         if row < self.high and self._alive[row] and self._generation[row] == entity >> ROW_BITS:
             return row

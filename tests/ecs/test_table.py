@@ -60,6 +60,13 @@ def test_what_is_no_whole_number_is_no_handle(wrong: list[object]) -> None:
             attempt()
 
 
+def test_a_name_in_place_of_a_handle_is_told_where_handles_are() -> None:
+    world = World(capacity=4)
+    world.spawn("a")
+    with pytest.raises(TypeError, match=r"entity 'a': expected a handle, such as world\.find gives by name"):
+        world.get("a", Transform)  # type: ignore[arg-type]
+
+
 def test_a_stale_handle_finds_nothing_anywhere() -> None:
     world = World(capacity=1)
     old = world.spawn("a", Bounds((1, 1, 1)))
