@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from diorama.ecs import check
 from diorama.ecs.components import (
     GROUPS,
+    RESERVED,
     Effector,
     Groups,
     Transform,
@@ -321,6 +322,8 @@ class World:
     def set_group(self, entity: Entity, group: str, value: Any) -> None:
         """Give an entity a component from JSON: typed when the group is registered, kept as it is otherwise."""
         name = self.name(entity)
+        if group in RESERVED:
+            raise StateError(f"entity {name!r}: the group {group!r} is diorama's own; choose another name")
         if group in GROUPS:
             try:
                 typed = component_from_json(group, value)

@@ -7,6 +7,7 @@ import msgspec
 import pytest
 
 from diorama.ecs import Bounds, Transform, Velocity, World, component
+from diorama.ecs.components import RESERVED
 from diorama.ecs.motion import Spin, Trajectory
 from diorama.schemas.errors import StateError
 
@@ -56,6 +57,16 @@ def test_json_that_does_not_fit_its_group_is_refused_by_name(value: Any, message
         world.set_group(entity, "bounds", value)
     assert world.get(entity, Bounds) == Bounds((1, 1, 1))
     assert world.epoch == epoch
+
+
+@pytest.mark.parametrize("group", sorted(RESERVED))
+def test_a_group_of_diorama_itself_cannot_be_set_as_json(group: str) -> None:
+    """A document written with it would be refused when read: it says what names, columns and the tree say."""
+    world = World()
+    entity = world.spawn("a")
+    with pytest.raises(StateError, match=f"entity 'a': the group '{group}' is diorama's own"):
+        world.set_group(entity, group, {})
+    assert world.groups(entity) == {}
 
 
 def test_removing_a_group_that_is_not_there_says_so() -> None:
