@@ -80,14 +80,12 @@ def packed_pose(
     """Position, orientation and scale as the 80 bytes of a row."""
     if position is None and orientation is None and scale is None:
         return _IDENTITY
-    place: Any = (0.0, 0.0, 0.0) if position is None else position
-    turn: Any = (0.0, 0.0, 0.0, 1.0) if orientation is None else orientation
-    size: Any = (1.0, 1.0, 1.0) if scale is None else scale
+    place: Any = (0.0, 0.0, 0.0) if position is None else _plain(position)
+    turn: Any = (0.0, 0.0, 0.0, 1.0) if orientation is None else _plain(orientation)
+    size: Any = (1.0, 1.0, 1.0) if scale is None else _plain(scale)
     try:
         px, py, pz = place
-        x, y, z, w = (
-            turn if turn.__class__ is tuple else map(float, turn)
-        )  # numpy's numbers warn when they overflow
+        x, y, z, w = turn
         sx, sy, sz = size
         norm2 = (x * x + y * y) + (z * z + w * w)
         if isfinite(px + py + pz + sx + sy + sz) and SMALLEST_NORM2 <= norm2 < inf:
@@ -101,6 +99,11 @@ def packed_pose(
     if not SMALLEST_NORM2 <= sum(value * value for value in turn) < inf:
         raise StateError(_bad_quaternion(name, turn))
     return _pack(*place, *turn, *size)
+
+
+def _plain(values: Any) -> Any:
+    """An array as Python's numbers: numpy's overflow at the size of their type, and warn."""
+    return values.tolist() if values.__class__ is np.ndarray else values
 
 
 def pose_rows(
