@@ -5,7 +5,7 @@ functions of a world. A world belongs to one thread.
 from collections import deque
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, Literal, TypeVar, cast
+from typing import Any, Literal, NoReturn, TypeVar, cast
 
 import msgspec
 import numpy as np
@@ -56,6 +56,10 @@ class World:
         self._store = Store()
         self.transforms = columns_of(self.table.local)
         self.poses = columns_of(self.table.shown)
+
+    def __reduce__(self) -> NoReturn:
+        # A shallow copy would share the columns, a deep one commit gigabytes of free rows before it fails.
+        raise TypeError("a world cannot be copied or pickled; diorama.save it and diorama.load it again")
 
     # -- making and unmaking -------------------------------------------------------------------------------------
 

@@ -1,8 +1,11 @@
 """Making, unmaking, hanging and finding entities."""
 
+import copy
 import gc
+import pickle
 import random
 import weakref
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -371,6 +374,12 @@ def test_worlds_do_not_share_anything_and_leave_nothing_behind() -> None:
     del one
     gc.collect()
     assert gone() is None
+
+
+@pytest.mark.parametrize("way", [copy.copy, copy.deepcopy, pickle.dumps])
+def test_a_world_is_not_copied_by_accident(way: Callable[[World], object]) -> None:
+    with pytest.raises(TypeError, match=r"a world cannot be copied or pickled; diorama\.save it"):
+        way(World())
 
 
 def test_a_program_that_uses_esper_itself_is_left_alone() -> None:
