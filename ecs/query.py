@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from diorama.ecs.components import Transform, Velocity
+from diorama.ecs.components import Transform, Velocity, group_of
 from diorama.ecs.store import Store
 from diorama.ecs.table import ROW_MASK, Table
 
@@ -13,6 +13,8 @@ def find_all(table: Table, store: Store, types: tuple[type, ...]) -> list[tuple[
     if not cold:
         entities = table.living(moving=Velocity in types).tolist()
         return [(entity, *(table.view(entity & ROW_MASK, cls) for cls in types)) for entity in entities]
+    for cls in cold:
+        group_of(cls)  # nobody can carry what is not registered: a mistake, not an empty answer
     found = store.query(*cold)
     if len(cold) == len(types):
         return [(entity, *values) for entity, values in found]

@@ -52,3 +52,11 @@ def test_the_dead_are_not_found() -> None:
     world.despawn(world.spawn("b", Velocity((1, 2, 3)), Bounds((1, 1, 1))))
     for types in ((Transform,), (Velocity,), (Bounds,), (Velocity, Bounds)):
         assert [world.name(entity) for entity, *_ in world.query(*types)] == ["a"]
+
+
+def test_asking_for_what_nobody_can_carry_is_a_mistake() -> None:
+    world = World()
+    world.spawn("a", Bounds((1, 1, 1)))
+    for types in ((int,), (Transform, int), (Bounds, int)):
+        with pytest.raises(TypeError, match="int is not a component; register it with @component"):
+            world.query(*types)
