@@ -14,7 +14,7 @@ def as_rows(values: ArrayLike, width: int, what: str) -> FloatArray:
     """`values` as float64 of shape (..., width), every number finite; an empty list is no rows at all."""
     try:
         rows: FloatArray = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise GeoError(
             f"{what}: expected numbers of shape (..., {width}), got something else: {error}"
         ) from None

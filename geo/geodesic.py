@@ -32,8 +32,8 @@ def destination(
 ) -> FloatArray:
     """The lla points (..., 3) so many metres from `start` along that bearing, at its altitude."""
     rows = as_lla(start)
-    bearings = as_rows(np.asarray(bearing_deg, dtype=np.float64)[..., None], 1, "bearing")[..., 0]
-    distances = as_rows(np.asarray(distance, dtype=np.float64)[..., None], 1, "distance")[..., 0]
+    bearings = as_rows(np.asarray(bearing_deg)[..., None], 1, "bearing")[..., 0]
+    distances = as_rows(np.asarray(distance)[..., None], 1, "distance")[..., 0]
     latitude, longitude, altitude, bearings, distances = (
         np.array(column) for column in np.broadcast_arrays(*np.moveaxis(rows, -1, 0), bearings, distances)
     )

@@ -261,6 +261,7 @@ def test_the_answer_never_shares_memory_with_the_question() -> None:
             r"ned point: expected an array of shape \(..., 3\), got shape \(\)",
         ),
         (lambda: ecef_from_lla("north"), r"lla point: expected numbers of shape \(..., 3\)"),
+        (lambda: ecef_from_lla((0, 0, 10**400)), r"lla point: expected numbers of shape \(..., 3\)"),
         (lambda: ecef_from_lla([[1, 2, 3], [4, 5]]), r"lla point: expected numbers of shape \(..., 3\)"),
         (
             lambda: convert((0, 0, 0), "nedd", "lla", HOUSTON),

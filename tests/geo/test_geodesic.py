@@ -66,3 +66,5 @@ def test_refusals_name_what_is_wrong() -> None:
         destination((0, 0, 0), np.nan, 1.0)
     with pytest.raises(GeoError, match="distance: expected finite numbers"):
         destination((0, 0, 0), 1.0, np.inf)
+    with pytest.raises(GeoError, match="bearing: expected numbers"):
+        destination((0, 0, 0), "north", 1.0)
