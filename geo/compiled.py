@@ -3,12 +3,7 @@
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
-from diorama.schemas.errors import missing_extra
-
-try:
-    import numba
-except ImportError:
-    missing_extra("fast", "compiled code")
+import numba
 
 njit: Any = numba.njit
 Function = TypeVar("Function", bound=Callable[..., Any])

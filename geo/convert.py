@@ -21,7 +21,7 @@ from diorama.geo.axes import AXES
 from diorama.geo.bowring import ecef_of_lla, lla_of_ecef, locate_numpy
 from diorama.geo.ellipsoid import WGS84, Ellipsoid
 from diorama.geo.origin import Origin
-from diorama.schemas.errors import GeoError, MissingExtraError, did_you_mean
+from diorama.schemas.errors import GeoError, did_you_mean, missing_extra
 
 # Below this many points the numpy path takes some 30 µs, which does not pay for loading numba (about 0.4 s).
 WORTH_COMPILING = 256
@@ -162,9 +162,10 @@ def locate_block(
     A non-finite row comes out with non-finite ECEF and altitude. `fast` says that the compiled kernel must
     (True) or must not (False) do it; left alone, it does when numba is installed and the block is worth it.
     """
-    kernel = None
-    if fast or (fast is None and len(ned) >= WORTH_COMPILING):
-        kernel = _compiled_kernel(required=bool(fast))
+    wanted = len(ned) >= WORTH_COMPILING if fast is None else fast
+    kernel = _compiled_kernel() if wanted else None
+    if fast and kernel is None:
+        missing_extra("fast", "the compiled geo kernel")
     if kernel is None or not (ecef_out.flags.c_contiguous and lla_out.flags.c_contiguous):
         locate_numpy(ned, origin, ecef_out, lla_out)
         return
@@ -174,12 +175,10 @@ def locate_block(
 
 
 @cache
-def _compiled_kernel(required: bool) -> Callable[..., None] | None:
+def _compiled_kernel() -> Callable[..., None] | None:
     try:
         from diorama.geo.kernels import locate_points
-    except MissingExtraError:
-        if required:
-            raise
+    except ImportError:
         return None
     kernel: Callable[..., None] = locate_points
     return kernel

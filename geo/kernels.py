@@ -8,15 +8,10 @@ C library for each point costs three times as much.
 from typing import Any
 
 import numpy as np
+from numba import float64, types
 
 from diorama.geo.arrays import FloatArray
 from diorama.geo.compiled import compiled
-from diorama.schemas.errors import missing_extra
-
-try:
-    from numba import float64, types
-except ImportError:
-    missing_extra("fast", "the compiled geo kernel")
 
 # atan(t) / t as a polynomial in t², highest power first: a Chebyshev fit on |t| <= tan(π/8), good to 2e-17.
 ATAN = (
