@@ -107,7 +107,8 @@ def test_after_any_history_a_view_holds_what_belongs_in_it(name: str, seed: int)
 def test_equal_views_share_one_topic_and_are_forgotten_when_nobody_listens() -> None:
     world = World()
     one = View(components=("bounds", "sensor"), near=(1.0, 2.0, 3.0), radius=5.0)
-    same = View(radius=5.0, near=(1.0, 2.0, 3.0), components=("bounds", "sensor"))
+    same = View(radius=5, near=(1, 2, 3), components=("bounds", "sensor"))
+    assert one == same
     assert one.topic == same.topic
     with Publisher(FREE_PORT) as publisher:
         first, second = Replica(publisher.endpoint, view=one), Replica(publisher.endpoint, view=same)
@@ -193,6 +194,22 @@ def test_a_view_with_geo_is_told_again_when_the_origin_moves() -> None:
 def test_impossible_views_are_refused(wrong: dict[str, object], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         View(**wrong)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"classes": "car"}, r"Expected `array`, got `str` - at `\$.classes`"),
+        ({"near": (0.0, 0.0), "radius": 1.0}, r"Expected `array` of length 3.* - at `\$.near`"),
+        ({"under": "x" * 2000}, "view: expected at most 2048 characters"),
+    ],
+)
+def test_what_a_publisher_would_drop_is_refused_where_it_is_wished(
+    wrong: dict[str, object], message: str
+) -> None:
+    view = View(**wrong)  # type: ignore[arg-type]
+    with pytest.raises(MessageError, match=message):
+        _ = view.topic
 
 
 @pytest.mark.parametrize("text", ["", "%%%", "e30x", "AAAA", "x" * 5000])
