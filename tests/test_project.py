@@ -62,3 +62,18 @@ def test_public_names_exist_and_are_few() -> None:
         assert getattr(diorama, name) is not None
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         diorama.nothing  # noqa: B018
+
+
+def test_type_checkers_see_the_names_that_are_there_from_where_they_are() -> None:
+    """The front door is written twice, once for them; both lists are sorted and say the same."""
+    tree = ast.parse((ROOT / "__init__.py").read_text())
+    shown = {
+        alias.name: node.module
+        for block in tree.body
+        if isinstance(block, ast.If)
+        for node in block.body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+    assert shown == diorama._HOME
+    assert list(diorama._HOME) == sorted(diorama._HOME)
