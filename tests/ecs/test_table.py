@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from diorama.ecs import Bounds, Transform, World
+from diorama.ecs import Bounds, Transform, Velocity, World
 from diorama.schemas.errors import StateError
 
 INTEGERS = [int, np.int64, np.uint64, np.int32]
@@ -157,6 +157,14 @@ def test_rows_are_used_again_in_the_order_they_were_left() -> None:
         world.despawn(entity)
     assert [world.row(world.spawn()) for _ in range(2)] == [2, 0]
     assert world.rows(world.insert(2)).tolist() == [3, 1]
+
+
+def test_a_new_tenant_does_not_inherit_a_velocity() -> None:
+    world = World(capacity=1)
+    world.despawn(world.spawn("old", Velocity((1, 2, 3))))
+    new = world.spawn("new")
+    assert not world.has(new, Velocity)
+    assert world.query(Velocity) == []
 
 
 @given(st.data())

@@ -39,7 +39,9 @@ AEROSIM = Origin(44.532, -72.782, 1699.0)
 HOUSTON = Origin(29.594656, -95.16384722, -28.3)
 
 places = st.tuples(st.floats(-90, 90), st.floats(-180, 180), st.floats(-1e4, 1e6))
-origins = st.builds(Origin, st.floats(-90, 90), st.floats(-180, 180), st.floats(-1e3, 1e4))
+# On another ellipsoid too: nothing may fall back to WGS84 on the way.
+ellipsoids = st.sampled_from([WGS84, Ellipsoid(6377397.155, 1.0 / 299.1528128)])
+origins = st.builds(Origin, st.floats(-90, 90), st.floats(-180, 180), st.floats(-1e3, 1e4), ellipsoids)
 points = st.tuples(*[st.floats(-1e6, 1e6)] * 3)
 
 
@@ -148,7 +150,9 @@ def test_every_way_round_gives_the_same_place(origin: Origin, ned: tuple[float, 
         (cartesian_from_ecef(ecef, origin), cartesian),
         (cartesian_from_lla(lla, origin), cartesian),
         (ned_from_cartesian(cartesian, origin), np.array(ned)),
-        (ecef_from_lla(lla_from_cartesian(cartesian, origin)), ecef),
+        (ecef_from_lla(lla_from_cartesian(cartesian, origin), origin.ellipsoid), ecef),
+        (convert(lla, "lla", "ecef", origin), ecef),
+        (ned_from_lla(convert(ecef, "ecef", "lla", origin), origin), np.array(ned)),
     ):
         np.testing.assert_allclose(found, expected, rtol=0.0, atol=2 * NANOMETRES_10)
 

@@ -56,6 +56,7 @@ def test_derived_arrays_are_read_only() -> None:
         ((0.0, 361.0, 0.0), "longitude_deg: expected -360 to 360 degrees, got 361.0"),
         ((0.0, math.inf, 0.0), "longitude_deg: expected"),
         ((0.0, 0.0, math.nan), "altitude: expected finite metres"),
+        ((0.0, 0.0, -6.32e6), "altitude: expected finite metres, outside the Earth's core"),
         ((0.0, 0.0, -6356752.4), "altitude: expected finite metres, outside the Earth's core"),
     ],
 )
