@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from diorama.ecs import World, difference, locate, propagate
 from diorama.geo import Origin
-from diorama.schemas import topics
 from diorama.schemas.errors import MessageError
 from diorama.tests.transport.history import play
 from diorama.transport import codec
@@ -207,25 +206,3 @@ def test_mangled_messages_raise_message_errors_and_nothing_else(data: st.DataObj
     for apply in (world_from_complete, lambda columns: apply_update(some_world(2), columns)):
         with contextlib.suppress(MessageError):
             apply(codec.decode_columns(frames))
-
-
-@given(st.text())
-def test_user_topics_never_meet_ours(name: str) -> None:
-    try:
-        topic = topics.user_topic(name)
-    except ValueError:
-        return
-    assert topic.endswith("/")
-    assert not any(topic.startswith(own) or own.startswith(topic) for own in topics.OURS)
-
-
-def test_snapshot_topics_say_their_encoding() -> None:
-    assert topics.encoding_of_snapshot(topics.snapshot("local", "abc.0")) == "local"
-    for wrong in (
-        "snapshot/",
-        "snapshot/nothing/abc/",
-        "snapshot/local//",
-        "snapshot/local/a/b/",
-        "scene/local/",
-    ):
-        assert topics.encoding_of_snapshot(wrong) is None
