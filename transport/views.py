@@ -30,11 +30,11 @@ log = logging.getLogger("diorama.transport")
 class ViewState:
     """One view: what it holds, and what its listeners have been told."""
 
-    def __init__(self, view: View) -> None:
+    def __init__(self, view: View, sequence: int = 0) -> None:
         self.view = view
         self.members: Handles = np.empty(0, np.int64)
         self.since = Since()
-        self.sequence = 0
+        self.sequence = sequence
         self.due_ns: int | None = None
         self.world: World | None = None
 
@@ -54,6 +54,9 @@ class Views:
 
     def __init__(self) -> None:
         self._states: dict[str, ViewState] = {}
+        # Views begin to count where those that ended have stopped: a listener whose connection broke comes back to a
+        # new one of the same run, and must see that it is not the next update of what it had.
+        self._counted = 0
         self._index = _Index()
 
     def __len__(self) -> int:
@@ -62,7 +65,8 @@ class Views:
     def want(self, topic: str, wanted: bool) -> None:
         """Somebody subscribed to a view's topic, or the last one left."""
         if not wanted:
-            self._states.pop(topic, None)
+            ended = self._states.pop(topic, None)
+            self._counted = max(self._counted, 0 if ended is None else ended.sequence)
             return
         if topic in self._states:
             return
@@ -70,9 +74,11 @@ class Views:
             log.warning("a view is refused: there are %d already", MOST_VIEWS)
             return
         try:
-            self._states[topic] = ViewState(view_from_text(topic.removeprefix(VIEW).removesuffix("/")))
+            view = view_from_text(topic.removeprefix(VIEW).removesuffix("/"))
         except MessageError as problem:
             log.warning("a view is refused: %s", problem)
+        else:
+            self._states[topic] = ViewState(view, self._counted)
 
     def states(self) -> Iterable[tuple[str, ViewState]]:
         """Every view with its topic."""

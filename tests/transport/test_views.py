@@ -125,6 +125,29 @@ def test_equal_views_share_one_topic_and_are_forgotten_when_nobody_listens() -> 
         assert len(publisher._views) == 0
 
 
+def test_a_listener_whose_connection_broke_comes_back_to_the_whole_view() -> None:
+    """The publisher has forgotten the view; what it tells then must not pass for old news, nor for the next update."""
+    world = World()
+    mover = world.spawn("mover")
+    view = View(near=(0.0, 0.0, 0.0), radius=1e6)
+    with Publisher(FREE_PORT) as publisher, Replica(publisher.endpoint, view=view) as replica:
+        for north in range(1, 20):
+            world.get(mover, Transform).position[0] = north
+            propagate(world)
+            publisher.publish(world)
+            catch_up(publisher, world, view, replica)
+        replica._link.unsubscribe(view.topic)  # as the end of a connection does
+        while len(publisher._views):
+            publisher.poll(0.01)
+        world.spawn("newcomer")
+        propagate(world)
+        replica._link.subscribe(view.topic)
+        while not len(publisher._views):
+            publisher.poll(0.01)
+        publisher.publish(world)
+        catch_up(publisher, world, view, replica)
+
+
 def test_a_view_keeps_its_own_rate() -> None:
     """100 ticks of 10 ms at 30 Hz: 30 updates and the complete one, not 25 or 33."""
     world = World()
