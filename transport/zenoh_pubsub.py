@@ -5,6 +5,7 @@ nobody wants, and sees listeners come and go. The complete scene is a query: wha
 `snapshot/...` from above is a `get` here, asked again whenever a publisher appears. Keys are in docs/beyond.md.
 """
 
+from collections import deque
 from collections.abc import Callable, Sequence
 from functools import partial
 from time import monotonic
@@ -35,7 +36,8 @@ from diorama.transport.zenoh_session import (
     unpack,
 )
 
-INTERESTS = 100_000  # events kept for a publisher that is busy elsewhere
+INTERESTS = 100_000  # comings and goings kept for somebody who is busy elsewhere
+NEWS = ("", None)  # in an inbox of messages: a publisher came or went
 MOST_QUERIES = 10_000
 QUERY_S = 10.0
 
@@ -150,9 +152,10 @@ class ZenohSubscribeLink:
         self._name = uuid4().hex
         self._session = open_session(where, serves=False)
         self._inbox = Inbox(queue)
-        self._asking: dict[
-            str, set[str]
-        ] = {}  # snapshots wanted, and the publishers that were asked for each
+        # Apart from the messages, of which a slow reader loses the oldest: a publisher unheard of is never asked.
+        self._news: deque[tuple[str, bool]] = deque(maxlen=INTERESTS)
+        # The snapshots wanted, and the publishers that were asked for each.
+        self._asking: dict[str, set[str]] = {}
         self._declared: dict[str, list[Any]] = {}
         self._watch: list[Any] = []
         self.publishers: set[str] = set()  # the tokens of those that are there
@@ -179,10 +182,11 @@ class ZenohSubscribeLink:
     def receive(self, timeout_s: float) -> tuple[str, list[Frame]] | None:
         """The next message as topic and frames, or None after that long."""
         deadline = monotonic() + timeout_s
-        item = self._inbox.take(timeout_s)
-        while item is not None and isinstance(item[1], bool):
-            self._notice(*item)
+        item: Any = NEWS
+        while item is NEWS:
             item = self._inbox.take(max(0.0, deadline - monotonic()))
+            while self._news:
+                self._notice(*self._news.popleft())
         if item is None:
             return None
         key, payload = item
@@ -199,12 +203,15 @@ class ZenohSubscribeLink:
         self._inbox.close()
 
     def _watch_publishers(self, session: Any) -> None:
-        inbox = self._inbox
+        inbox, news = self._inbox, self._news
+
+        def heard(sample: Any) -> None:
+            news.append((str(sample.key_expr), is_put(sample)))
+            inbox.put(NEWS)
+
         self._watch.append(
             session.liveliness().declare_subscriber(
-                f"{self._prefix}/publisher/*",
-                direct(lambda sample: inbox.put((str(sample.key_expr), is_put(sample)))),
-                history=True,
+                f"{self._prefix}/publisher/*", direct(heard), history=True
             )
         )
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Event
+from typing import Any
 from uuid import uuid4
 
 import numpy as np
@@ -68,6 +69,19 @@ def test_a_replica_may_be_there_before_the_publisher() -> None:
             publisher.publish(world)
             catch_up(publisher, replica)
             assert difference(world, replica.world) == ""
+
+
+def test_a_replica_that_reads_late_joins_though_messages_were_lost() -> None:
+    """That there is a publisher is told once, and before all those messages."""
+    world = World()
+    play(world, 4)
+    with Publisher(ZENOH_FREE_PORT) as publisher, Replica(publisher.endpoint, queue=4) as replica:
+        link: Any = replica._link
+        until(lambda: publisher.listens(topics.SCENE_LOCAL), publisher)
+        while [key.rpartition("/")[2] for key, _ in list(link._inbox._items)] != ["local"] * 4:
+            publisher.publish(world)
+        catch_up(publisher, replica)
+        assert difference(world, replica.world) == ""
 
 
 def test_only_what_somebody_listens_to_is_encoded_and_leaving_shows() -> None:
