@@ -140,6 +140,9 @@ class ZenohPublishLink:
         if listeners:
             return []
         del self._listeners[topic]
+        publisher = self._publishers.pop(topic, None)
+        if publisher is not None:  # wishes for views are endless; what is listened to again is declared again
+            publisher.undeclare()
         return [Interest(topic, False)]
 
 

@@ -251,6 +251,20 @@ def test_a_view_of_part_of_the_scene() -> None:
         assert set(replica.world.names) == {f"e{index}" for index in np.flatnonzero(distance <= 1500.0)}
 
 
+def test_views_that_nobody_looks_at_any_more_leave_nothing_behind() -> None:
+    world = small_world()
+    with Publisher(ZENOH_FREE_PORT) as publisher:
+        for radius in range(1, 6):
+            view = View(near=(0.0, 0.0, 0.0), radius=float(radius))
+            with Replica(publisher.endpoint, view=view) as replica:
+                publisher.publish(world)
+                until(lambda replica=replica: replica.poll(0.005) is not None, publisher)  # type: ignore[misc]
+                publisher.publish(world)
+                assert view.topic in publisher.link._publishers
+            until(lambda: not len(publisher._views), publisher)
+        assert set(publisher.link._publishers) <= set(topics.OURS)
+
+
 # -- the service -------------------------------------------------------------------------------------------------
 
 
