@@ -113,6 +113,8 @@ class AeroSimBridge:
 
     def _ask(self) -> None:
         self._sent_at = monotonic()
+        if self.state == BUILDING and self._world.origin is None:
+            return  # a scene loaded since has no place on Earth; renderers wait until there is one that has
         if self.state == LOADING:
             command, parameters = "load_config", {"sim_config": self._config}
         else:

@@ -75,6 +75,8 @@ def _apply_structure(world: World, structure: Structure) -> None:
         table.velocities.present[structure.row[index]] = False
         world.touch(handle)  # whoever follows the replica in turn is told whatever it was
     for index, parent in enumerate(structure.parent):
+        if parent >= table.high:
+            raise MessageError(f"row {structure.row[index]}: its parent, row {parent}, is not there")
         if parent >= 0 and int(table.parent[structure.row[index]]) != parent:
             world.reparent(handles[index], world.entity_at(parent))
     for name, value in (structure.resources or {}).items():

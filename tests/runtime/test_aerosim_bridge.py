@@ -279,6 +279,21 @@ def test_nothing_runs_until_every_renderer_has_loaded() -> None:
         assert bridge.state == "running"
 
 
+def test_a_scene_without_an_earth_loaded_meanwhile_is_waited_out() -> None:
+    world, nowhere = flying_world(), World()
+    with (
+        zenoh_place() as (endpoint, connect),
+        AeroSimBridge(endpoint, world, repeat_s=0.0) as bridge,
+    ):
+        renderer = Renderer(connect(bridge.endpoint))
+        run_until(bridge, nowhere, [renderer], lambda: bridge.state == "building")
+        for index in range(50):
+            bridge(nowhere, Tick(index, index, 1))
+            renderer.work()
+        assert "load_scene_graph" not in renderer.commands
+        run_until(bridge, world, [renderer], lambda: bool(renderer.updates))
+
+
 def test_serving_a_sim_config_to_a_renderer() -> None:
     path = Path(__file__).parent.parent / "scenes" / "houston.sim_config.json"
     command = ["serve", str(path), "--endpoint", "tcp://127.0.0.1:*", "--aerosim", ZENOH_FREE_PORT]

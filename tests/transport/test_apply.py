@@ -99,6 +99,17 @@ def test_poses_for_strangers_and_poses_that_are_not_finite_are_refused() -> None
         world_from_complete(codec.decode_columns(frames))
 
 
+@pytest.mark.parametrize("parent", [2, 1000, codec.MAX_ROW - 1])
+def test_a_parent_that_is_not_there_is_refused(parent: int) -> None:
+    world = World()
+    world.spawn("a")
+    structure = b'{"row":[%d],"generation":[0],"key":["%s"],"name":["%s"],"asset":[""],"parent":[%d]}'
+    for row, key, name in ((0, b"entity_0", b"a"), (1, b"entity_1", b"b")):  # one who is known, one who is new
+        told = structure % (row, key, name, parent)
+        with pytest.raises(MessageError, match=f"update: row {row}: its parent, row {parent}, is not there"):
+            apply_update(world, codec.decode_columns([told, b"", b"", b"", b""]))
+
+
 def test_poses_and_velocities_for_the_dead_are_refused() -> None:
     world = World()
     world.insert(3)
