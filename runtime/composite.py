@@ -114,7 +114,7 @@ class Composite:
     def _age(self, part: "_Part", tick: Tick) -> None:
         if part.state == LIVE:
             part.state, part.silent_at = STALE, monotonic()
-            for entity in part.graft.entities.values():
+            for entity in part.graft.still:
                 self.world.set(entity, Stale(tick.time_ns))
         elif part.state == STALE and monotonic() - part.silent_at >= self._remove_after_s:
             part.state = GONE
@@ -122,8 +122,9 @@ class Composite:
 
     def _revive(self, part: "_Part") -> None:
         if part.state == STALE:
-            for entity in part.graft.entities.values():
-                self.world.remove(entity, Stale)
+            for entity in part.graft.still:
+                if self.world.has(entity, Stale):  # unless a client took it away
+                    self.world.remove(entity, Stale)
 
     def _tell(self) -> None:
         """Say in the resource `sources` how each is doing, with the resources of its own."""

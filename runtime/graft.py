@@ -28,11 +28,16 @@ class Graft:
         self._since = NEVER
         self._row_of: NDArray[np.int64] = np.empty(0, np.int64)
         self._origins: tuple[Origin | None, Origin | None] = (None, None)
+        self._left_at = -1  # the target's epoch after the last take
+
+    @property
+    def still(self) -> list[Entity]:
+        """Its entities, without those that somebody else has taken out of the target."""
+        return [entity for entity in self.entities.values() if self.target.alive(entity)]
 
     def take(self, source: World) -> bool:
         """Make the part what the (settled) source is now; whether its structure changed."""
-        if self.root is None:
-            self.root = self.target.spawn(self.name, key=self.name)
+        self._mend()
         if source is not self._source:
             self._adopt(source)
         changed = source.epoch != self._since.epoch
@@ -42,16 +47,33 @@ class Graft:
             self._place(source.origin)
         self._take_numbers(source)
         self._since = Since(source.version, source.epoch)
+        self._left_at = self.target.epoch
         return changed
 
     def clear(self) -> None:
         """Take the part away."""
-        if self.root is not None:
-            self.target.despawn(self.root)
+        for entity in (*([] if self.root is None else [self.root]), *self.entities.values()):
+            if self.target.alive(entity):
+                self.target.despawn(entity)
         self.root, self._source = None, None
         self.entities.clear()
 
     # -- inside --------------------------------------------------------------------------------------------------
+
+    def _mend(self) -> None:
+        """See that root and entities are there: a client of the target may have despawned them, and their rows may be
+        another's by now. What the source still has comes back.
+        """
+        if self.target.epoch == self._left_at:
+            return
+        lost = [handle for handle, entity in self.entities.items() if not self.target.alive(entity)]
+        for handle in lost:
+            del self.entities[handle]
+        if self.root is None or not self.target.alive(self.root):
+            self.root = self.target.spawn(self.name, key=self.name)
+            self._since, self._origins = NEVER, (None, None)
+        elif lost:
+            self._since = NEVER
 
     def _adopt(self, source: World) -> None:
         """Another world under the same name: whoever has the same key stays who it was."""

@@ -1,6 +1,7 @@
 """One world from several: names with prefixes, places on Earth, sources that die and come back."""
 
 from collections.abc import Callable
+from typing import Literal
 
 import numpy as np
 import pytest
@@ -206,6 +207,59 @@ def test_what_a_composite_refuses() -> None:
         Composite({})
     with Composite({"a": "tcp://127.0.0.1:1"}) as composite, pytest.raises(ValueError, match="its own world"):
         step(World(), TICK, [composite])
+
+
+@pytest.mark.parametrize(
+    ("lost", "children"),
+    [("part/a", "despawn"), ("part/a", "grandparent"), ("part", "despawn"), ("part", "grandparent")],
+)
+def test_what_a_client_despawned_comes_back_and_nobody_elses_row_is_written(
+    lost: str, children: Literal["despawn", "grandparent"]
+) -> None:
+    whole, source = World(HOUSTON), World(DALLAS)
+    a = source.spawn("a", position=(1, 0, 0))
+    source.spawn("below", parent=a, position=(2, 0, 0))
+    propagate(source)
+    graft = Graft(whole, "part")
+    graft.take(source)
+    whole.despawn(whole.find(lost), children)
+    whole.insert([f"mine {index}" for index in range(4)], position=(50.0, 0.0, 0.0))
+    source.transforms.position[source.row(a), 0] = 7.0
+    propagate(source)
+    assert graft.take(source)
+    propagate(whole)
+    assert part_of(whole, "part", source) == ""
+    assert whole.parent(whole.find("part/a")) == whole.find("part")
+    here = whole.get(whole.find("part/a"), Transform).world_position
+    there = locate(source, [source.row(a)]).lla
+    np.testing.assert_allclose(here, ned_from_lla(there, HOUSTON)[0], atol=METRES)
+    for index in range(4):
+        assert whole.get(whole.find(f"mine {index}"), Transform).position.tolist() == [50, 0, 0]
+    assert not graft.take(source)
+    whole.despawn(whole.find(lost), children)
+    graft.clear()
+    assert [name for name in whole.names if name.startswith("part")] == []
+
+
+def test_a_source_that_dies_after_a_client_despawned_some_of_it() -> None:
+    world = World()
+    for name in ("kept", "lost"):
+        world.spawn(name)
+    publisher = Publisher(FREE_PORT)
+    with (
+        Publisher(FREE_PORT) as steady,
+        Composite({"a": publisher.endpoint, "b": steady.endpoint}, stale_after_s=1.5) as composite,
+    ):
+        publisher.publish(world)
+        until(lambda: composite.states["a"] == "live", composite, publisher)
+        publisher.close()
+        composite.world.despawn(composite.world.find("a/lost"))
+        until(lambda: composite.states["a"] == "stale", composite, steady)
+        composite.world.remove(composite.world.find("a/kept"), Stale)
+        with Publisher(publisher.endpoint) as again:
+            again.publish(world)
+            until(lambda: composite.states["a"] == "live", composite, again)
+            assert {"a/kept", "a/lost"} <= set(composite.world.names)
 
 
 def test_a_group_that_is_null_is_taken_along() -> None:

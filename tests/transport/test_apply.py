@@ -104,7 +104,10 @@ def test_a_parent_that_is_not_there_is_refused(parent: int) -> None:
     world = World()
     world.spawn("a")
     structure = b'{"row":[%d],"generation":[0],"key":["%s"],"name":["%s"],"asset":[""],"parent":[%d]}'
-    for row, key, name in ((0, b"entity_0", b"a"), (1, b"entity_1", b"b")):  # one who is known, one who is new
+    for row, key, name in (
+        (0, b"entity_0", b"a"),
+        (1, b"entity_1", b"b"),
+    ):  # one who is known, one who is new
         told = structure % (row, key, name, parent)
         with pytest.raises(MessageError, match=f"update: row {row}: its parent, row {parent}, is not there"):
             apply_update(world, codec.decode_columns([told, b"", b"", b"", b""]))
