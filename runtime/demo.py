@@ -11,12 +11,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from diorama.ecs import Bounds, Classification, Effector, Entity, Sensor, Velocity, World, propagate
+from diorama.ecs.motion import Spin
 from diorama.geo import Origin, quaternion_from_rpy
 from diorama.perception import Lidar, Parameters, Perception
 from diorama.perception.messages import Message
 from diorama.perception.parameters import DetectionParameters, GroundTruthParameters
 from diorama.runtime.clock import Tick
-from diorama.runtime.demo_motion import Rotors, Swarm, Traffic, closed_path
+from diorama.runtime.demo_motion import Swarm, Traffic, closed_path
+from diorama.runtime.motion import spin_rotors
 from diorama.runtime.simulation import Reporter, System
 
 ORIGIN = Origin(29.594656, -95.16384722, -28.3)
@@ -47,13 +49,10 @@ def demo(entities: int = 0) -> Demo:
     _ground(world)
     _city(world, random)
     _greenery(world, random)
-    traffic, rotors = _aircraft(world)
-    cars = _cars(world, random)
+    systems: list[System] = [_aircraft(world), _cars(world, random), spin_rotors]
     _sensors(world)
-    systems: list[System] = [traffic, cars, rotors]
     if entities > len(world):
-        rows = world.rows(_swarm(world, entities - len(world)))
-        systems.append(Swarm(rows, center=(0.0, 200.0, -190.0)))
+        systems.append(Swarm(_swarm(world, entities - len(world)), center=(0.0, 200.0, -190.0)))
     propagate(world)
     perception = Perception(
         world,
@@ -158,10 +157,9 @@ def _greenery(world: World, random: np.random.Generator) -> None:
 EVTOL_ROTORS = [(x, y, -1.5) for x in (2.6, -0.2, -3.0) for y in (-3.6, 3.6)]
 
 
-def _aircraft(world: World) -> tuple[Traffic, Rotors]:
+def _aircraft(world: World) -> Traffic:
     """Six eVTOLs that leave their pads and come back, and three helicopters on a higher round."""
-    paths, speeds, phases, calm, rotors = [], [], [], [], []
-    made = []
+    paths, speeds, phases, calm, made = [], [], [], [], []
     for number in range(6):
         entity = world.spawn(
             f"evtol_{number}",
@@ -172,8 +170,8 @@ def _aircraft(world: World) -> tuple[Traffic, Rotors]:
         )
         made.append(entity)
         for index, place in enumerate(EVTOL_ROTORS):
-            rotor = _rotor(world, entity, f"rotor_{index + 1}", place, diameter=2.5)
-            rotors.append((rotor, 2, 38.0 if index % 2 else -38.0))
+            spin = Spin(38.0 if index % 2 else -38.0)
+            _rotor(world, entity, f"rotor_{index + 1}", place, spin, diameter=2.5)
         bearing = number * np.pi / 3
         paths.append(_flight(np.array([np.cos(bearing), np.sin(bearing)]) * 40.0, bearing, number))
         speeds.append(26.0 + 1.5 * number)
@@ -188,8 +186,9 @@ def _aircraft(world: World) -> tuple[Traffic, Rotors]:
             asset="demo/helicopter",
         )
         made.append(entity)
-        rotors.append((_rotor(world, entity, "main_rotor", (0.2, 0.0, -2.0), diameter=10.5), 2, 26.0))
-        rotors.append((_rotor(world, entity, "tail_rotor", (-7.2, -0.35, -1.0), diameter=1.9), 1, 60.0))
+        _rotor(world, entity, "main_rotor", (0.2, 0.0, -2.0), Spin(26.0), diameter=10.5)
+        sideways = Spin(60.0, (0.0, 1.0, 0.0))
+        _rotor(world, entity, "tail_rotor", (-7.2, -0.35, -1.0), sideways, diameter=1.9)
         radius, height = 330.0 + 130.0 * number, -130.0 - 40.0 * number
         turns = np.arange(8) * np.pi / 4 * (-1) ** number
         squash = np.stack(
@@ -199,10 +198,8 @@ def _aircraft(world: World) -> tuple[Traffic, Rotors]:
         speeds.append(48.0)
         phases.append(number / 3)
         calm.append(0.0)
-    rows = world.rows(made)
-    traffic = Traffic(rows, paths, speed=speeds, phase=phases, calm=calm, flies=[True] * len(made))
-    entities, axes, rates = zip(*rotors, strict=True)
-    return traffic, Rotors(world.rows(list(entities)), axes, rates)
+    flies = [True] * len(made)
+    return Traffic(np.array(made), paths, speed=speeds, phase=phases, calm=calm, flies=flies)
 
 
 def _flight(pad: NDArray[np.float64], bearing: float, number: int) -> NDArray[np.float64]:
@@ -216,10 +213,11 @@ def _flight(pad: NDArray[np.float64], bearing: float, number: int) -> NDArray[np
     return closed_path(np.column_stack([np.array(stops), -heights]))
 
 
-def _rotor(world: World, owner: Entity, name: str, place: ArrayLike, *, diameter: float) -> Entity:
-    return world.spawn(
+def _rotor(world: World, owner: Entity, name: str, place: ArrayLike, spin: Spin, *, diameter: float) -> None:
+    world.spawn(
         f"{world.name(owner)}/{name}",
         Effector(name, f"demo/{name}"),
+        spin,
         Bounds((diameter, 0.1, diameter) if name == "tail_rotor" else (diameter, 0.26, 0.12)),
         asset="demo/tail_rotor" if name == "tail_rotor" else "demo/rotor",
         parent=owner,
@@ -254,7 +252,7 @@ def _cars(world: World, random: np.random.Generator) -> Traffic:
         speeds.append(random.uniform(7.0, 13.0))
         phases.append(random.uniform(0.0, 1.0))
     still = [0.0] * len(made)
-    return Traffic(world.rows(made), paths, speed=speeds, phase=phases, calm=still, flies=[False] * len(made))
+    return Traffic(np.array(made), paths, speed=speeds, phase=phases, calm=still, flies=[False] * len(made))
 
 
 def _around(south: float, north: float, west: float, east: float) -> NDArray[np.float64]:

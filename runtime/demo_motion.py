@@ -1,9 +1,11 @@
-"""How the demo's entities move: along closed paths, as rotors, and as a swarm; all of them with arrays.
+"""How the demo's entities move: along closed paths and as a swarm, all of them with arrays.
 
-Each system is made for the rows of a world and called with every tick: `system(world, tick)`.
+Each system is made for some entities of a world and called with every tick: `system(world, tick)`. The paths are no
+`Trajectory` components, since every listener would then be told their hundreds of waypoints.
 """
 
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,8 +14,10 @@ from diorama.ecs import World
 from diorama.geo import quaternion_from_rpy
 from diorama.geo.rotation import slerp
 from diorama.runtime.clock import Tick
+from diorama.runtime.motion import Gathered
 
 Floats = NDArray[np.float64]
+Handles = NDArray[np.int64]
 Rows = NDArray[np.intp]
 
 SAMPLES = 720  # points a closed path is kept as
@@ -60,6 +64,12 @@ def attitudes(path: Floats, speed: float, *, flies: bool, calm: float = 0.0) -> 
     return quaternion_from_rpy(rpy)
 
 
+def _living(world: World, entities: Handles) -> tuple[NDArray[np.bool_] | slice, Rows]:
+    """Which of some entities are still there, and their rows: a client may despawn any, and rows are used again."""
+    alive = np.array([world.alive(entity) for entity in entities.tolist()], np.bool_)
+    return slice(None) if alive.all() else alive, world.rows(entities[alive])
+
+
 class Traffic:
     """Entities that go round closed paths.
 
@@ -68,7 +78,7 @@ class Traffic:
 
     def __init__(
         self,
-        rows: Rows,
+        entities: Handles,
         paths: Sequence[Floats],
         *,
         speed: Sequence[float],
@@ -76,7 +86,7 @@ class Traffic:
         calm: Sequence[float],
         flies: Sequence[bool],
     ) -> None:
-        self.rows = rows
+        self._living = Gathered(partial(_living, entities=entities))
         self._paths = np.stack(paths)
         self._attitudes = np.stack(
             [
@@ -87,14 +97,15 @@ class Traffic:
         length = np.linalg.norm(np.diff(self._paths, axis=1, append=self._paths[:, :1]), axis=2).sum(axis=1)
         self._laps_per_s = np.asarray(speed) / length
         self._phase, self._calm = np.asarray(phase), np.asarray(calm)
-        self._each = np.arange(len(rows))
+        self._each = np.arange(len(entities))
 
     def __call__(self, world: World, tick: Tick) -> None:
+        chosen, rows = self._living(world)
         position, orientation = self.at(tick.time_s)
         before, _ = self.at(tick.time_s - 0.01)
-        world.transforms.position[self.rows] = position
-        world.transforms.orientation[self.rows] = orientation
-        world.velocities.linear[self.rows] = (position - before) / 0.01
+        world.transforms.position[rows] = position[chosen]
+        world.transforms.orientation[rows] = orientation[chosen]
+        world.velocities.linear[rows] = (position - before)[chosen] / 0.01
 
     def at(self, time_s: float) -> tuple[Floats, Floats]:
         """Positions (n, 3) and orientations (n, 4) at a time."""
@@ -108,29 +119,13 @@ class Traffic:
         return here + part[:, None] * (there - here), turn
 
 
-class Rotors:
-    """Effectors that turn about one of their own axes (0 forward, 1 right, 2 down) at so many rad/s."""
-
-    def __init__(self, rows: Rows, axis: Sequence[int], rate: Sequence[float]) -> None:
-        self.rows = rows
-        self._axis, self._rate = np.asarray(axis, np.intp), np.asarray(rate)
-        self._each = np.arange(len(rows))
-
-    def __call__(self, world: World, tick: Tick) -> None:
-        half = 0.5 * self._rate * tick.time_s
-        turned = np.zeros((len(self.rows), 4))
-        turned[self._each, self._axis] = np.sin(half)
-        turned[:, 3] = np.cos(half)
-        world.transforms.orientation[self.rows] = turned
-
-
 class Swarm:
     """A flock of small drones that circle the site in a breathing, tilted ring."""
 
-    def __init__(self, rows: Rows, *, center: ArrayLike, seed: int = 8) -> None:
-        count = len(rows)
+    def __init__(self, entities: Handles, *, center: ArrayLike, seed: int = 8) -> None:
+        count = len(entities)
         random = np.random.default_rng(seed)
-        self.rows = rows
+        self._living = Gathered(partial(_living, entities=entities))
         self._center = np.asarray(center, np.float64)
         self._around = random.uniform(0.0, 2 * np.pi, count)
         self._radius = 420.0 + 190.0 * np.sqrt(random.uniform(0.0, 1.0, count)) * random.choice(
@@ -140,17 +135,18 @@ class Swarm:
         self._rate = 14.0 / self._radius  # rad/s at 14 m/s
 
     def __call__(self, world: World, tick: Tick) -> None:
+        chosen, rows = self._living(world)
         angle = self._around + self._rate * tick.time_s
         wave = 0.08 * np.sin(3 * angle + 0.4 * tick.time_s)
         radius, cos, sin = self._radius * (1 + wave), np.cos(angle), np.sin(angle)
-        position = np.empty((len(self.rows), 3))
+        position = np.empty((len(angle), 3))
         position[:, 0] = self._center[0] + radius * cos
         position[:, 1] = self._center[1] + radius * sin
         position[:, 2] = self._center[2] - 45.0 * np.sin(2 * angle + 0.2 * tick.time_s) + self._height
         half = 0.5 * (angle + np.pi / 2)
-        orientation = np.zeros((len(self.rows), 4))
+        orientation = np.zeros((len(angle), 4))
         orientation[:, 2], orientation[:, 3] = np.sin(half), np.cos(half)
-        world.transforms.position[self.rows] = position
-        world.transforms.orientation[self.rows] = orientation
-        world.velocities.linear[self.rows, 0] = -14.0 * sin
-        world.velocities.linear[self.rows, 1] = 14.0 * cos
+        world.transforms.position[rows] = position[chosen]
+        world.transforms.orientation[rows] = orientation[chosen]
+        world.velocities.linear[rows, 0] = -14.0 * sin[chosen]
+        world.velocities.linear[rows, 1] = 14.0 * cos[chosen]

@@ -57,6 +57,30 @@ def test_rotors_turn_and_stay_where_they_are_mounted() -> None:
     assert (world.transforms.position[row] == mounted).all()
 
 
+def test_what_a_client_despawned_moves_nobody_who_got_its_row() -> None:
+    scene = demo(2000)
+    world = scene.world
+    taken = ("evtol_0/rotor_1", "evtol_1", "car_0", "drone_0")
+    for name in taken:
+        world.despawn(world.find(name))
+    crates = world.insert([f"crate_{number}" for number in range(len(taken) + 20)], position=(1.0, 2.0, -3.0))
+    run(scene, range(SECOND, SECOND + 1))
+    rows = world.rows(crates)
+    assert (world.transforms.position[rows] == (1.0, 2.0, -3.0)).all()
+    assert (world.transforms.orientation[rows] == (0.0, 0.0, 0.0, 1.0)).all()
+    whole = demo(2000)
+    run(whole, range(SECOND, SECOND + 1))
+    for name in (
+        "evtol_0",
+        "evtol_2",
+        "car_1",
+        "drone_1",
+        "drone_1000",
+    ):  # the others go on as if nothing were
+        here, there = (each.poses.position[each.row(each.find(name))] for each in (world, whole.world))
+        assert here.tolist() == there.tolist()
+
+
 def test_the_swarm_fills_up_to_the_number_asked_for() -> None:
     scene = demo(2000)
     assert len(scene.world) == 2000
