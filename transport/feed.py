@@ -308,15 +308,18 @@ class Feed:
                 raise
             self.claim()
             answer = self._feed(rows)
-        fed = np.nonzero(self._granted)[0]
-        gone = [self.names[fed[index]] for index in answer.result["unknown"]]
-        self._granted[fed[answer.result["unknown"]]] = False
-        self._handles = np.delete(self._handles, answer.result["unknown"])
+        fed, gone = np.nonzero(self._granted)[0], answer.result["unknown"]
+        refused = [self.names[fed[index]] for index in answer.result["refused"]]
+        self.unknown += tuple(
+            self.names[fed[index]] for index in gone
+        )  # until the next claim finds them again
+        self._granted[fed[gone]] = False
+        self._handles = np.delete(self._handles, gone)
         return Report(
             tick=answer.tick,
             applied=answer.result["applied"],
-            unknown=(*self.unknown, *gone),
-            refused=(*self.refused, *(self.names[fed[index]] for index in answer.result["refused"])),
+            unknown=self.unknown,
+            refused=(*self.refused, *refused),
         )
 
     def close(self) -> None:

@@ -139,7 +139,11 @@ def test_a_despawned_entity_is_named_and_its_row_is_not_written_for_another(endp
         assert (report.applied, report.unknown) == (1, ("e0",))
         assert client.where("new")["ned"][0] == 42.0
         assert client.where("e1")["ned"][0] == 2.0
-        assert feed.send(at(1.0, 3.0)).applied == 1
+        report = feed.send(at(1.0, 3.0))
+        assert (report.applied, report.unknown) == (1, ("e0",))  # told as long as it is so
+        client.spawn("e0")
+        feed.claim()
+        assert feed.send(at(1.0, 3.0)).unknown == feed.unknown == ()
 
 
 def test_a_reload_is_survived() -> None:
