@@ -125,17 +125,18 @@ class SteppableClock:
         """The next tick when it is due; while the clock is paused, not before somebody lets it go on."""
         if not self.is_paused:
             self.pace.until_due(self.wait)
-        while self.is_paused and not self._stopped:
+        while True:
+            with self._changed:  # a command of another thread comes before this tick, or after it
+                if self._stopped:
+                    raise StopIteration
+                if not self.is_paused:
+                    self.pace.mark()
+                    self.time_ns += self.step_ns
+                    tick = Tick(self.index, self.time_ns, self.step_ns)
+                    self.index += 1
+                    return tick
             self.pace.restart()
             self._idle()
-        if self._stopped:
-            raise StopIteration
-        self.pace.mark()
-        with self._changed:
-            self.time_ns += self.step_ns
-            tick = Tick(self.index, self.time_ns, self.step_ns)
-            self.index += 1
-        return tick
 
     @property
     def is_paused(self) -> bool:
@@ -165,7 +166,7 @@ class SteppableClock:
 
     def pause(self) -> None:
         """No further tick from now on."""
-        self._pause_at(self.time_ns)
+        self._pause_after(0)
 
     def resume(self) -> None:
         """Run on without end."""
@@ -173,21 +174,25 @@ class SteppableClock:
 
     def step(self, count: int = 1) -> None:
         """Run `count` more ticks, then pause."""
-        self._pause_at(self.time_ns + _not_negative("steps", count) * self.step_ns)
+        self._pause_after(_not_negative("steps", count) * self.step_ns)
 
     def continue_for(self, duration_ns: int) -> None:
         """Run for a simulated time, up to the next whole step, then pause."""
-        self._pause_at(self.time_ns + _not_negative("duration_ns", duration_ns))
+        self._pause_after(_not_negative("duration_ns", duration_ns))
 
     def continue_until(self, time_ns: int) -> None:
         """Run until a simulated time, up to the next whole step, then pause; a time already past pauses now."""
-        self._pause_at(max(_not_negative("time_ns", time_ns), self.time_ns))
+        self._pause_at(_not_negative("time_ns", time_ns))
 
     def stop(self) -> None:
         """End the iteration."""
         with self._changed:
             self._stopped = True
             self._changed.notify_all()
+
+    def _pause_after(self, duration_ns: int) -> None:
+        with self._changed:
+            self._pause_at(self.time_ns + duration_ns)
 
     def _pause_at(self, time_ns: int) -> None:
         with self._changed:

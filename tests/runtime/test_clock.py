@@ -1,7 +1,7 @@
 """Clocks against a wall clock of our own, so that nothing here depends on how fast the machine is."""
 
 from collections.abc import Callable
-from itertools import islice
+from itertools import count, islice
 from threading import Event, Thread
 
 import pytest
@@ -182,6 +182,24 @@ def test_another_thread_may_resume_and_stop() -> None:
     runner.join(timeout=30)
     assert not runner.is_alive()
     assert times == list(range(1, 1001))
+
+
+def test_a_step_from_another_thread_is_whole_even_in_the_middle_of_a_tick() -> None:
+    asked = count(1)
+
+    def now_ns() -> int:
+        if next(asked) == 2:  # the tick has begun: just now somebody else wants one more
+            other.start()
+            other.join(0.2)  # not longer, since it has to wait for the tick
+        return 0
+
+    clock = SteppableClock(1, 0, now_ns=now_ns)
+    other = Thread(target=clock.step, daemon=True)
+    assert next(clock).time_ns == 1
+    other.join(30)
+    assert not clock.is_paused
+    assert next(clock).time_ns == 2
+    assert clock.is_paused
 
 
 @given(st.lists(st.integers(0, 40 * MS), min_size=1, max_size=30))
