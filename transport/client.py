@@ -115,7 +115,7 @@ class Client:
         """The answer to a request, or None for a late one to an earlier request."""
         try:
             reply = _decode(frames[0])
-        except (msgspec.DecodeError, IndexError) as error:
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, IndexError) as error:
             raise MessageError(f"{self.endpoint}: expected an answer of the service, got {error}") from None
         if reply.id is not None and reply.id != number:
             return None

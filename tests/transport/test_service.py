@@ -15,7 +15,7 @@ from scipy.spatial.transform import Rotation
 
 from diorama.ecs import Bounds, World, matrix_world, propagate
 from diorama.geo import AXES, FRAMES, Origin
-from diorama.schemas.errors import DioramaError, GeoError, StateError
+from diorama.schemas.errors import DioramaError, GeoError, MessageError, StateError
 from diorama.tests.transport.serving import ANY_PORT, HOUSTON, asking, scattered_world, serving, small_world
 from diorama.transport.client import Client
 from diorama.transport.methods import METHODS, Handlers, Limits, NoAnswerError, RequestError
@@ -516,6 +516,19 @@ def test_a_late_answer_is_not_taken_for_the_next_one() -> None:
         with pytest.raises(NoAnswerError):
             client.where("drone")  # only the late answer about the mast is there
         assert service.poll(5.0) == 1
+
+
+@pytest.mark.parametrize("answer", [b"", b"{", b'{"id": 1, "result": "\xff"}', b"[" * 5000])
+def test_what_is_no_answer_is_told_as_such(answer: bytes) -> None:
+    socket: zmq.Socket[bytes] = zmq.Context.instance().socket(zmq.ROUTER)
+    with socket:
+        port = socket.bind_to_random_port("tcp://127.0.0.1")
+        with Client(f"tcp://127.0.0.1:{port}", timeout_s=20.0) as client:
+            assert client._link.send([b"who are you?"], 5.0)
+            route = socket.recv_multipart()[0]
+            socket.send_multipart([route, b"", answer])
+            with pytest.raises(MessageError, match="expected an answer of the service, got "):
+                client.scene()
 
 
 def test_wrong_endpoints_are_refused_with_a_reason() -> None:
