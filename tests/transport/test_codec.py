@@ -1,8 +1,11 @@
 """Bytes in and out: round trips, and nothing but MessageError for bytes that are not ours."""
 
 import contextlib
+import re
+from pathlib import Path
 
 import numpy as np
+import orjson
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -55,6 +58,35 @@ def test_a_header_byte_for_byte() -> None:
     numbers = b"".join(value.to_bytes(8, "little", signed=True) for value in (1, 2, 3, -4, 5))
     assert codec.pack_header(header) == b"DIOR" + bytes([1, 3, 0, 0]) + bytes(range(16)) + numbers
     assert codec.pack_header(Header(1, bytes(16), 0))[8:] == bytes(56)
+
+
+def test_the_message_in_the_documentation_is_right_byte_by_byte() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "wire.md").read_text()
+    listed = page.split("### A message, byte by byte")[1].split("```")[1]
+    told: list[bytes] = []
+    sizes: list[str] = []
+    for line in listed.strip().splitlines():
+        if line.startswith("frame "):
+            told.append(b"")
+            sizes += re.findall(r", (\d+) bytes", line)
+        else:
+            told[-1] += bytes.fromhex(re.split(" {3,}", line.strip())[0])
+    assert [str(len(frame)) for frame in told] == sizes
+
+    world = World()
+    world.spawn("drone", asset="uav/quad", position=(1.5, -2, 3))
+    rows = np.zeros(1, np.int32)
+    header = Header(codec.UPDATE, bytes(range(16)), 7, epoch=3, tick=42, time_ns=840_000_000, base=6)
+    blocks = codec.encode_blocks(world, "local", rows, rows[:0])
+    assert told == [
+        topics.SCENE_LOCAL.encode(),
+        codec.pack_header(header),
+        codec.NO_STRUCTURE,
+        *map(bytes, blocks),
+    ]
+    structure = re.search(r"```json\n(.*?)```", page.split("as the complete scene told it")[1], re.DOTALL)
+    assert structure is not None
+    assert orjson.loads(structure[1]) == orjson.loads(codec.encode_structure(world, rows, None))
 
 
 GOOD = codec.pack_header(Header(COMPLETE, b"r" * 16, 7))

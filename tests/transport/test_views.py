@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -244,7 +245,8 @@ def test_wild_topics_are_no_views_and_stop_nothing(text: str) -> None:
     assert len(views) == 0
 
 
-def test_the_example_of_a_view_in_the_documentation_is_right() -> None:
-    view = View(near=(0.0, 0.0, 0.0), radius=100.0)
+def test_the_examples_of_views_in_the_documentation_are_right() -> None:
     page = (Path(__file__).parents[2] / "docs" / "wire.md").read_text()
-    assert f"`{view.topic}`" in page
+    for view in (View(near=(0.0, 0.0, 0.0), radius=100.0), View(near="evtol_0", radius=500.0)):
+        wish = msgspec.json.encode(view, order="sorted").decode()
+        assert f"`{wish}` is `{view.topic}`" in page
