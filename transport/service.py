@@ -23,12 +23,12 @@ import msgspec
 from msgspec import Meta
 
 from diorama.ecs import World
-from diorama.schemas.errors import DioramaError, GeoError, SceneError, StateError, did_you_mean
+from diorama.schemas.errors import DioramaError, GeoError, SceneError, did_you_mean
 from diorama.transport import airsim_methods, clock_methods, commands, feed, listing, queries
 from diorama.transport.engine import Frame
 from diorama.transport.methods import METHODS, Call, Handlers, Limits, Method, RequestError
 from diorama.transport.security import ServerSecurity
-from diorama.transport.service_link import AnswerLink, Caller, open_answer_link
+from diorama.transport.service_link import Caller, open_answer_link
 
 LOG = logging.getLogger("diorama.transport")
 THEMES = (queries, listing, commands, clock_methods, airsim_methods, feed)  # importing them fills the table
@@ -51,7 +51,7 @@ class Service:
     """A world's answering side.
 
     `world` may be a function that returns the world, where a reload replaces it. `scenes` is the only directory that
-    file names in commands may lead into. `read_only` refuses every command. `link` replaces the endpoint's own.
+    file names in commands may lead into. `read_only` refuses every command.
     """
 
     def __init__(
@@ -65,7 +65,6 @@ class Service:
         limits: Limits | None = None,
         security: ServerSecurity | None = None,
         insecure: bool = False,
-        link: AnswerLink | None = None,
     ) -> None:
         self.limits = limits or Limits()
         self.tick = -1  # the last finished tick, as `poll` was told
@@ -77,7 +76,7 @@ class Service:
         self.methods: dict[str, Method] = {
             name: method for name, method in METHODS.items() if not (read_only and method.is_command)
         }
-        self.link = link or open_answer_link(
+        self.link = open_answer_link(
             endpoint, security=security, insecure=insecure, max_message_bytes=self.limits.message_bytes
         )
 
@@ -129,8 +128,6 @@ class Service:
             refusal = RequestError("bad_scene", str(error))
         except GeoError as error:
             refusal = RequestError("bad_place", str(error))
-        except StateError as error:
-            refusal = RequestError("refused", str(error))
         except (DioramaError, ValueError, TypeError) as error:
             refusal = RequestError("refused", str(error))
         except Exception:  # whatever it is, the next client must be answered

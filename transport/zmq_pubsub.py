@@ -60,10 +60,10 @@ class ZmqPublishLink:
             (zmq.HEARTBEAT_TIMEOUT, 6000),
         ):
             self._socket.setsockopt(option, value)
-        if security is not None:
-            secure_server(self._socket, security)
         self.endpoints = []
         try:
+            if security is not None:
+                secure_server(self._socket, security)
             for endpoint in endpoints:
                 refuse_open_bind(endpoint, security, insecure)
                 self.endpoints.append(bind(self._socket, endpoint))
@@ -153,20 +153,27 @@ class ZmqSubscribeLink:
 
     def receive(self, timeout_s: float) -> tuple[str, list[Frame]] | None:
         """The next message as topic and frames, or None after that long. Large frames are not copied."""
-        try:
-            parts = self._socket.recv_multipart(zmq.NOBLOCK, copy=False)
-        except zmq.Again:
-            if timeout_s <= 0 or not self._socket.poll(max(1, round(timeout_s * 1000))):
-                return None
-            try:
-                parts = self._socket.recv_multipart(zmq.NOBLOCK, copy=False)
-            except zmq.Again:
-                return None
+        parts = receive_parts(self._socket, timeout_s)
+        if parts is None:
+            return None
         return parts[0].bytes.decode(errors="replace"), [part.buffer for part in parts[1:]]
 
     def close(self) -> None:
         """End."""
         self._socket.close()
+
+
+def receive_parts(socket: zmq.Socket[bytes], timeout_s: float) -> list[zmq.Frame] | None:
+    """The next message, its frames not copied, or None after that long."""
+    try:
+        return socket.recv_multipart(zmq.NOBLOCK, copy=False)
+    except zmq.Again:
+        if timeout_s <= 0 or not socket.poll(max(1, round(timeout_s * 1000))):
+            return None
+    try:
+        return socket.recv_multipart(zmq.NOBLOCK, copy=False)
+    except zmq.Again:
+        return None
 
 
 def bind(socket: zmq.Socket[bytes], endpoint: str) -> str:

@@ -1,8 +1,6 @@
 """Requests and answers over ZeroMQ: a ROUTER that answers REQ and DEALER clients, and a DEALER that asks."""
 
 import contextlib
-from collections.abc import Sequence
-from typing import Any
 
 import zmq
 
@@ -16,7 +14,7 @@ from diorama.transport.security import (
     secure_server,
 )
 from diorama.transport.service_link import Caller
-from diorama.transport.zmq_pubsub import is_answered
+from diorama.transport.zmq_pubsub import bind, receive_parts
 
 MAX_FRAMES = 8  # more than any request of ours has; the rest of a longer one is not looked at
 ANSWER_BYTES = 1 << 30
@@ -45,21 +43,14 @@ class ZmqAnswerLink:
         try:
             if security is not None:
                 secure_server(self.socket, security)
-            if is_answered(endpoint):
-                raise zmq.ZMQError(zmq.EADDRINUSE)
-            self.socket.bind(endpoint)
-        except zmq.ZMQError as error:
-            self.socket.close(linger=0)
-            reason = "the address is in use" if error.errno == zmq.EADDRINUSE else f"cannot bind: {error}"
-            raise DioramaError(f"{endpoint}: {reason}; choose another endpoint") from None
+            self.endpoint = bind(self.socket, endpoint)
         except BaseException:
             self.socket.close(linger=0)
             raise
-        self.endpoint: str = self.socket.getsockopt_string(zmq.LAST_ENDPOINT).rstrip("\0")
 
     def receive(self, timeout_s: float) -> tuple[Caller, list[Frame]] | None:
         """The next request without its envelope, or None after that long. Large frames are not copied."""
-        parts = _receive(self.socket, timeout_s)
+        parts = receive_parts(self.socket, timeout_s)
         if parts is None:
             return None
         identity = parts[0].bytes
@@ -114,7 +105,7 @@ class ZmqRequestLink:
 
     def receive(self, timeout_s: float) -> list[Frame] | None:
         """The next answer without its envelope, or None after that long."""
-        parts = _receive(self.socket, timeout_s)
+        parts = receive_parts(self.socket, timeout_s)
         if parts is None:
             return None
         return [part.buffer for part in parts[1 if len(parts[0]) == 0 else 0 :]]
@@ -127,15 +118,3 @@ class ZmqRequestLink:
 def _configure(socket: "zmq.Socket[bytes]", *options: tuple[int, int]) -> None:
     for option, value in options:
         socket.setsockopt(option, value)
-
-
-def _receive(socket: "zmq.Socket[bytes]", timeout_s: float) -> Sequence[Any] | None:
-    try:
-        return socket.recv_multipart(zmq.NOBLOCK, copy=False)
-    except zmq.Again:
-        if timeout_s <= 0 or not socket.poll(max(1, round(timeout_s * 1000))):
-            return None
-    try:
-        return socket.recv_multipart(zmq.NOBLOCK, copy=False)
-    except zmq.Again:
-        return None

@@ -12,13 +12,11 @@ import pytest
 from numpy.typing import NDArray
 
 from diorama.ecs import World, propagate
-from diorama.schemas.errors import DioramaError
 from diorama.tests.transport.serving import ANY_PORT, asking, scattered_world, serving, small_world
 from diorama.transport.client import Client
 from diorama.transport.feed import Feed, Owners
 from diorama.transport.methods import Handlers, RequestError
 from diorama.transport.service import Service
-from diorama.transport.service_link import AnswerLink, open_answer_link
 
 LONG_S = 3600.0  # longer than any test
 SHORT_S = 0.05
@@ -163,15 +161,6 @@ def test_a_reload_is_survived() -> None:
         assert north_of(service.endpoint, "e2") == 4.0
 
 
-def bound_again(endpoint: str) -> AnswerLink:
-    """The endpoint of a service that has just ended: ZeroMQ frees the port a moment later."""
-    while True:
-        try:
-            return open_answer_link(endpoint, security=None, insecure=False, max_message_bytes=1 << 24)
-        except DioramaError:
-            continue
-
-
 def test_a_restarted_server_is_fed_by_name_and_not_by_old_handles() -> None:
     with ExitStack() as stack:
         with serving(scattered_world(3)) as service:
@@ -180,7 +169,7 @@ def test_a_restarted_server_is_fed_by_name_and_not_by_old_handles() -> None:
         other = World()
         other.insert(["e2", "e1", "e0"])  # the same names on other rows
         propagate(other)
-        with serving(other, link=bound_again(service.endpoint)):
+        with serving(other, endpoint=service.endpoint):
             assert feed.send(at(3.0, 4.0)).applied == 2
             feed.close()
     norths = {name: other.transforms.position[other.row(entity), 0] for name, entity in other.names.items()}
