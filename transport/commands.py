@@ -52,23 +52,27 @@ def spawn(call: Call, params: Spawn) -> dict[str, Any]:
     """Make an entity; the answer gives its key."""
     world = call.world
     parent = None if params.parent is None else call.entity(params.parent, "params.parent")
-    made = world.spawn(
-        params.name,
-        asset=params.asset,
-        parent=parent,
-        position=params.position,
-        orientation=params.orientation,
-        scale=params.scale,
-        key=params.key,
-    )
-    try:
-        for group, value in params.components.items():
-            _set_group(call, made, group, value, f"params.components.{group}")
-    except BaseException:
-        world.despawn(made)
-        raise
-    call.settle(lambda: world.despawn(made))
-    return {"name": params.name, "key": world.key(made)}
+
+    def make() -> None:
+        made = world.spawn(
+            params.name,
+            asset=params.asset,
+            parent=parent,
+            position=params.position,
+            orientation=params.orientation,
+            scale=params.scale,
+            key=params.key,
+        )
+        try:
+            for group, value in params.components.items():
+                _set_group(call, made, group, value, f"params.components.{group}")
+        except BaseException:
+            world.despawn(made)
+            raise
+
+    make()
+    call.settle(lambda: world.despawn(world.find(params.name)), make)
+    return {"name": params.name, "key": world.key(world.find(params.name))}
 
 
 class Despawn(msgspec.Struct, forbid_unknown_fields=True):
@@ -83,7 +87,7 @@ def despawn(call: Call, params: Despawn) -> dict[str, Any]:
     """Take an entity away."""
     before = len(call.world)
     call.world.despawn(call.entity(params.name), params.children)
-    call.settle(lambda: None)
+    call.settle(lambda: None, lambda: None)
     return {"removed": before - len(call.world)}
 
 
@@ -109,7 +113,7 @@ def reparent(call: Call, params: Reparent) -> dict[str, Any]:
         world.reparent(moved, old_parent)
         _write(call, np.array([row]), old_pose)
 
-    call.settle(undo)
+    call.settle(undo, lambda: world.reparent(moved, parent, params.keep))
     return {"name": params.name, "parent": params.parent}
 
 
@@ -228,7 +232,7 @@ def set_rows(call: Call, names: list[str], rows: Any, poses: Floats) -> None:
     check.bad_row(names, poses)
     before = _local(call, rows)
     _write(call, rows, poses)
-    call.settle(lambda: _write(call, rows, before))
+    call.settle(lambda: _write(call, rows, before), lambda: _write(call, rows, poses))
 
 
 # -- the whole scene and the run ---------------------------------------------------------------------------------

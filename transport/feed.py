@@ -203,12 +203,12 @@ def feed(call: Call, params: FeedPoses) -> dict[str, Any]:
     refused = places[~good]
     if len(refused):
         rows, before, poses = rows[good], before[good], poses[good]
-    world.table.local[rows] = poses
 
-    def undo() -> None:
-        world.table.local[rows] = before
+    def write(rows_of_poses: NDArray[np.float64]) -> None:
+        world.table.local[rows] = rows_of_poses
 
-    call.settle(undo)
+    write(poses)
+    call.settle(lambda: write(before), lambda: write(poses))
     return {"applied": len(rows), "unknown": np.nonzero(~alive)[0].tolist(), "refused": refused.tolist()}
 
 

@@ -10,6 +10,7 @@ Its name, its documentation and the JSON Schema of its parameters all come from 
 """
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
@@ -123,14 +124,24 @@ class Call:
                 "too_many", f"expected at most {self.limits.points} in one request, got {count}", path
             )
 
-    def settle(self, undo: Callable[[], object]) -> None:
-        """Resolve the world after a change; a change that cannot be resolved is undone and refused."""
+    def settle(self, undo: Callable[[], object], redo: Callable[[], object]) -> None:
+        """Resolve the world after a change; a change that cannot be resolved is undone and refused.
+
+        It is made again when the world cannot be resolved without it either: one broken entity, which a tick leaves
+        where it was, must not keep everybody from moving the others.
+        """
         try:
             propagate(self.world)
         except StateError:
             undo()
-            propagate(self.world)
-            raise
+            try:
+                propagate(self.world)
+            except StateError:
+                redo()
+                with suppress(StateError):
+                    propagate(self.world)
+            else:
+                raise
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,6 +18,7 @@ from diorama.geo import AXES, FRAMES, Origin
 from diorama.schemas.errors import DioramaError, GeoError, MessageError, StateError
 from diorama.tests.transport.serving import ANY_PORT, HOUSTON, asking, scattered_world, serving, small_world
 from diorama.transport.client import Client
+from diorama.transport.feed import Feed
 from diorama.transport.methods import METHODS, Handlers, Limits, NoAnswerError, RequestError
 from diorama.transport.service import Service
 
@@ -307,6 +308,32 @@ def test_a_change_that_cannot_be_resolved_is_undone() -> None:
         assert client.where("drone")["parent"] is None
         client.set_pose("drone", position=(-400, 50, -120))
     np.testing.assert_array_equal(world.table.local[:4], before)
+
+
+def test_a_broken_entity_keeps_nobody_from_changing_the_others() -> None:
+    """A tick leaves it where it was and goes on; so do commands, and those that break more are refused as ever."""
+    world = small_world()
+    broken = world.row(world.find("drone"))
+    world.transforms.position[broken, 0] = np.nan
+    with asking(world) as client:
+        client.set_pose("mast", position=(1, 2, 3))
+        assert client.where("mast")["position"] == [1, 2, 3]
+        client.set_poses(["arm"], np.array([[5.0, 0, 0, 0, 0, 0, 1]]))
+        client.spawn("new", parent="mast", position=(1, 0, 0), components={"mine": [1]})
+        assert client.where("new")["position"] == [0, 2, 3]  # the mast is turned about
+        assert client.entity("new")["components"] == {"mine": [1]}
+        client.reparent("new", None)
+        assert client.where("new")["position"] == [1, 0, 0]
+        with Feed(client.endpoint, "traffic", ["new"], timeout_s=20) as feed:
+            assert feed.send(np.array([[7.0, 0, 0, 0, 0, 0, 1]])).applied == 1
+        assert client.where("new")["position"] == [7, 0, 0]
+        client.despawn("new")
+        with pytest.raises(StateError, match="no entity is named 'new'"):
+            client.where("new")
+        with pytest.raises(StateError, match="'mast': position: expected finite numbers"):
+            client.call("set_poses", {"names": ["mast"]}, [np.full(7, np.inf).tobytes()])
+        client.set_pose("drone", position=(9, 9, 9))
+        assert client.where("drone")["position"] == [9, 9, 9]
 
 
 def test_spawning_with_a_wrong_component_leaves_nothing_behind() -> None:
