@@ -41,11 +41,11 @@ class ZenohPlainLink:
 
     def __init__(self, endpoint: str, listen: Sequence[str], *, insecure: bool = False) -> None:
         from diorama.transport.zenoh_endpoint import parse_endpoint
-        from diorama.transport.zenoh_session import Inbox, close_session, direct, open_session
+        from diorama.transport.zenoh_session import Inbox, close_link, direct, open_session, undeclare
 
         where = parse_endpoint(endpoint)
         self._session = open_session(where, serves=True, insecure=insecure)
-        self._end = close_session
+        self._undeclare, self._close = undeclare, close_link
         self.endpoint = where.text if where.discovers else where.told(self._session.listen)
         self._inbox = inbox = Inbox(10_000)
         self._declared: list[Any] = []
@@ -73,7 +73,5 @@ class ZenohPlainLink:
 
     def close(self) -> None:
         """End."""
-        for thing in self._declared:
-            thing.undeclare()
-        self._end(self._session)
-        self._inbox.close()
+        self._undeclare(self._declared)
+        self._close(self._session, self._inbox)

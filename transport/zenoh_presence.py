@@ -6,7 +6,7 @@ from time import monotonic
 from typing import Any
 
 from diorama.transport.zenoh_endpoint import parse_endpoint, unquoted
-from diorama.transport.zenoh_session import Inbox, close_session, direct, is_put, open_session
+from diorama.transport.zenoh_session import Inbox, close_link, direct, is_put, open_session, undeclare
 
 KINDS = {"publisher": "publishes", "interest": "listens", "service": "answers"}
 
@@ -43,10 +43,8 @@ def presences(endpoint: str, timeout_s: float | None) -> Iterator[Presence]:
             if presence is not None:
                 yield presence
     finally:
-        for thing in declared:
-            thing.undeclare()
-        close_session(session)
-        inbox.close()
+        undeclare(declared)
+        close_link(session, inbox)
 
 
 def _presence(key: str, is_there: bool) -> Presence | None:

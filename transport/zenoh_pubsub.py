@@ -26,13 +26,14 @@ from diorama.transport.zenoh_endpoint import (
 from diorama.transport.zenoh_session import (
     Inbox,
     Sender,
-    close_session,
+    close_link,
     direct,
     droppable,
     everyone,
     is_put,
     open_session,
     pack,
+    undeclare,
     unpack,
 )
 
@@ -95,12 +96,12 @@ class ZenohPublishLink:
     def close(self) -> None:
         """End; listeners see the publisher's token go."""
         self._sender.close()
-        for query in self._queries.values():
-            query.drop()
-        for thing in (*self._declared, *self._publishers.values()):
-            thing.undeclare()
-        close_session(self._session)
-        self._inbox.close()
+        while self._queries:
+            self._queries.popitem()[1].drop()
+        undeclare(self._declared)
+        while self._publishers:
+            self._publishers.popitem()[1].undeclare()
+        close_link(self._session, self._inbox)
 
     def _declare(self, session: Any) -> None:
         inbox, interest = self._inbox, f"{self._prefix}/interest/"
@@ -200,10 +201,8 @@ class ZenohSubscribeLink:
         """End; the publisher sees the tokens go."""
         for topic in list(self._declared):
             self._undeclare(topic)
-        for thing in self._watch:
-            thing.undeclare()
-        close_session(self._session)
-        self._inbox.close()
+        undeclare(self._watch)
+        close_link(self._session, self._inbox)
 
     def _watch_publishers(self, session: Any) -> None:
         inbox, news = self._inbox, self._news
@@ -239,8 +238,7 @@ class ZenohSubscribeLink:
         ]
 
     def _undeclare(self, topic: str) -> None:
-        for thing in reversed(self._declared.pop(topic, [])):
-            thing.undeclare()
+        undeclare(self._declared.pop(topic, [])[::-1])
 
     def _ask(self) -> None:
         session = self._session.now

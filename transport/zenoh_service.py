@@ -13,11 +13,12 @@ from diorama.transport.service_link import Caller
 from diorama.transport.zenoh_endpoint import parse_endpoint, quoted, unquoted
 from diorama.transport.zenoh_session import (
     Inbox,
-    close_session,
+    close_link,
     direct,
     is_put,
     open_session,
     pack,
+    undeclare,
     unpack,
 )
 
@@ -67,12 +68,10 @@ class ZenohAnswerLink:
 
     def close(self) -> None:
         """End; whoever waits is told that nobody answers."""
-        for thing in self._declared:
-            thing.undeclare()
+        undeclare(self._declared)
         while (query := self._inbox.take()) is not None:
             query.drop()
-        close_session(self._session)
-        self._inbox.close()
+        close_link(self._session, self._inbox)
 
     def _declare(self, session: Any) -> None:
         key = f"{self._prefix}/service"
@@ -124,10 +123,8 @@ class ZenohRequestLink:
 
     def close(self) -> None:
         """End."""
-        for thing in self._watch:
-            thing.undeclare()
-        close_session(self._session)
-        self._inbox.close()
+        undeclare(self._watch)
+        close_link(self._session, self._inbox)
 
     def _declare(self, session: Any) -> None:
         def noticed(sample: Any) -> None:

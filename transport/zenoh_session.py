@@ -129,6 +129,19 @@ def close_session(session: Session) -> None:
     session.close()
 
 
+def undeclare(things: list[Any]) -> None:
+    """Withdraw what was declared, and forget it."""
+    while things:
+        things.pop(0).undeclare()
+
+
+def close_link(session: Session, inbox: "Inbox") -> None:
+    """Give a link's session back and close its inbox; once, since others may still use the session."""
+    if not inbox.is_closed:
+        close_session(session)
+        inbox.close()
+
+
 def direct(callback: Callable[[Any], object]) -> Any:
     """A handler called in the thread that receives, so that messages of different kinds keep their order."""
     return zenoh.handlers.Callback(callback, indirect=False)
@@ -184,6 +197,11 @@ class Inbox:
         if self._items:
             self._ring()
         return self._ear.fileno()
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether it has ended."""
+        return self._ear.fileno() < 0
 
     def close(self) -> None:
         """End."""

@@ -22,8 +22,10 @@ from diorama.tests.transport.engines import FREE_PORT as FREE_PORT
 from diorama.tests.transport.engines import on_every_engine
 from diorama.tests.transport.history import play
 from diorama.transport import codec
+from diorama.transport.client import Client
 from diorama.transport.publisher import Publisher
 from diorama.transport.replica import Replica, Update
+from diorama.transport.service import Service
 from diorama.transport.subscriber import Subscriber
 
 PATIENCE_S = 20.0
@@ -418,6 +420,25 @@ def test_closing_from_another_thread_ends_the_iteration(free_port: str, kind: st
             listener.close()
             thread.join(PATIENCE_S)
             assert not thread.is_alive()
+
+
+@on_every_engine
+def test_closing_twice_is_closing_once(free_port: str) -> None:
+    """Over zenoh links of one endpoint share a session, which must not be taken from the others."""
+    world = World()
+    world.spawn("a")
+    with Publisher(free_port) as publisher, Replica(publisher.endpoint) as other:
+        with (
+            Replica(publisher.endpoint) as replica,
+            Subscriber(publisher.endpoint, topics.CLOCK) as subscriber,
+            Service(world, free_port) as service,
+            Client(service.endpoint) as client,
+        ):
+            for one in (replica, subscriber, service, client):
+                one.close()
+        publisher.publish(world)
+        catch_up(publisher, other)
+        publisher.close()
 
 
 def test_a_callback_may_close_the_replica() -> None:
