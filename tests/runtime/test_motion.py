@@ -142,6 +142,8 @@ def run_ten_thousand_ticks() -> str:
         if tick.index == 9_999:
             clock.stop()
     assert clock.time_ns == 30_000_000_000
+    lengths = np.linalg.norm(world.transforms.orientation[rows], axis=1)
+    np.testing.assert_allclose(lengths, 1.0, rtol=0, atol=1e-15)  # rounding has not added up
     return digest.hexdigest()
 
 

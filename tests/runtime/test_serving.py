@@ -208,6 +208,8 @@ def test_a_reload_is_all_or_nothing(scenes: Path) -> None:
         assert world.load_scene() == "Street"
         assert world.load_scene("real_time.jsonc") == "Live"
         assert world.get_sim_clock_type() == "real-time"
+        assert world.load_scene("environment.jsonc") == "Street"
+        world.continue_for_n_steps(5)
         assert world.client.reload("drone.jsonc") == 0  # the first tick of the new scene's clock shows it
         assert world.get_sim_time() == 0
 

@@ -216,6 +216,17 @@ def test_ownership_is_forgotten_with_the_entity_and_with_the_world() -> None:
     assert not owners.by_session
 
 
+def test_owners_who_fell_silent_make_room_for_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("diorama.transport.feed.OWNERS", 2)
+    owners = Owners().of(World())
+    owners.session("x" * 8, "x", LONG_S)
+    owners.session("y" * 8, "y", -1.0)  # silent for too long at once
+    owners.session("z" * 8, "z", LONG_S)
+    assert set(owners.by_session) == {"x" * 8, "z" * 8}
+    with pytest.raises(RequestError, match="2 processes feed this scene already"):
+        owners.session("w" * 8, "w", LONG_S)
+
+
 FEEDER = """
 import sys
 import msgspec

@@ -456,6 +456,18 @@ def test_a_callback_may_close_the_replica() -> None:
             replica.wait_until_whole(0.0)
 
 
+def test_one_who_gets_no_scene_asks_less_and_less_often() -> None:
+    with Replica("tcp://127.0.0.1:1") as replica:
+        for patience_s in (1.0, 2.0, 4.0, 8.0, 8.0):
+            asked = replica._snapshot
+            replica._asked += 0.1 - patience_s  # almost as long ago
+            replica.poll()
+            assert replica._snapshot == asked
+            replica._asked -= 0.1
+            replica.poll()
+            assert replica._snapshot != asked
+
+
 def test_waiting_until_whole_again_gives_the_last_update() -> None:
     world = World()
     world.spawn("a")
@@ -512,6 +524,7 @@ def test_of_several_publishers_one_is_followed_until_it_falls_silent(monkeypatch
             second.publish(two)
             first.publish(one)
             catch_up(first, replica)
+        assert replica.poll(0.3) is None  # what the second said has been heard too
         assert events == ["joined"]
         assert list(replica.world.names) == ["one"]
         monkeypatch.setattr("diorama.transport.replica.LOYALTY_S", -1.0)  # as if it were long silent

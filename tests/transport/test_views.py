@@ -149,6 +149,29 @@ def test_a_listener_whose_connection_broke_comes_back_to_the_whole_view() -> Non
         catch_up(publisher, world, view, replica)
 
 
+def test_an_update_of_a_view_holds_only_what_changed_and_a_heartbeat_shows_that_it_was_lost() -> None:
+    world = World()
+    mover, _ = world.spawn("mover"), world.spawn("rock")
+    view = View(near=(0.0, 0.0, 0.0), radius=1e6)
+    events: list[str] = []
+    with Publisher(FREE_PORT) as publisher:
+        replica = Replica(publisher.endpoint, view=view, on_event=lambda event, _: events.append(event))
+        publisher.publish(world)
+        catch_up(publisher, world, view, replica)
+        world.get(mover, Transform).position[0] = 5.0
+        propagate(world)
+        publisher.publish(world)
+        header = None
+        while header is None or header.kind != codec.UPDATE:  # it is lost: read here, where nobody applies it
+            topic, frames = replica._link.receive(5.0) or ("", [])
+            header = codec.unpack_header(frames[0])
+        assert topic == view.topic
+        assert codec.decode_columns(frames[1:]).rows.tolist() == [world.row(mover)]
+        catch_up(publisher, world, view, replica)
+        assert events == ["joined", "gap", "joined"]
+        replica.close()
+
+
 def test_a_view_keeps_its_own_rate() -> None:
     """100 ticks of 10 ms at 30 Hz: 30 updates and the complete one, not 25 or 33."""
     world = World()
