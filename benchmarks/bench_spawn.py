@@ -6,7 +6,9 @@ four components.
 """
 
 from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
+from multiprocessing import get_context
 from pathlib import Path
 from time import thread_time
 
@@ -82,8 +84,12 @@ def esper_create_and_delete() -> None:
         esper.delete_entity(entity, immediate=True)
 
 
-def spawn_each(components: Callable[[], tuple[object, ...]] = tuple) -> tuple[World, list[int]]:
+def spawn_each(
+    components: Callable[[], tuple[object, ...]] = tuple, *queried: type
+) -> tuple[World, list[int]]:
     world = World(capacity=COUNT)
+    if queried:
+        world.query(*queried)  # from now on the world keeps a set of those who have them
     made: list[int] = []
     for name, key, parent in zip(NAMES, KEYS, PARENTS, strict=True):
         above = made[parent] if parent >= 0 else None
@@ -137,7 +143,7 @@ def resident_bytes() -> int:
 
 
 def memory(components: tuple[object, ...], count: int = 100_000) -> float:
-    """Bytes for each of many entities in a settled world."""
+    """Bytes for each of many entities in a settled world; in a process that has done nothing else."""
     propagate(World())  # so that compiled kernels are not counted
     before = resident_bytes()
     world = World()
@@ -173,10 +179,13 @@ def rows(quick: bool) -> list[Row]:
 
 def main(seconds: float = 6.0) -> None:
     for components, title in (((), "no component"), (cold(), "two shared components")):
-        print(f"memory for each of 100 000 entities, {title}: {memory(components):.0f} bytes")
+        with ProcessPoolExecutor(1, get_context("spawn")) as fresh:
+            each = fresh.submit(memory, components).result()
+        print(f"memory for each of 100 000 entities, {title}: {each:.0f} bytes")
     candidates: dict[str, Callable[[], object]] = {
         "esper create_entity, four components": esper_create,
         "spawn, two cold components": lambda: spawn_each(cold),
+        "spawn, the same, queried before": lambda: spawn_each(cold, Bounds, Classification),
         "spawn, none": spawn_each,
         "insert, two cold components": lambda: insert_all(*cold()),
         "insert, two cold components, keys given": lambda: insert_all(*cold(), keys=KEYS),

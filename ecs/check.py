@@ -51,26 +51,25 @@ def whole(what: str, values: ArrayLike) -> NDArray[np.int64]:
     return given.astype(np.int64, copy=False)
 
 
-def storable(name: str, values: Sequence[object]) -> tuple[Sequence[Transform | Velocity], Sequence[object]]:
-    """Components that go into columns, with finite numbers, and all the others."""
+def storable(
+    name: str, values: Sequence[object]
+) -> tuple[Sequence[Transform | Velocity], dict[type, object]]:
+    """Components that go into columns, with finite numbers, and all the others by type."""
+    hot: tuple[Transform | Velocity, ...] = ()
+    cold: dict[type, object] = {}
     for value in values:
-        if type(value) not in GROUP_OF:
-            break
-    else:
-        return (), values
-    hot: list[Transform | Velocity] = []
-    cold = []
-    for value in values:
-        if isinstance(value, Transform):
+        cls = value.__class__
+        if cls in GROUP_OF:
+            cold[cls] = value
+        elif isinstance(value, Transform):
             packed_pose(name, value.position, value.orientation, value.scale)
-            hot.append(value)
+            hot += (value,)
         elif isinstance(value, Velocity):
             finite(name, "linear velocity", value.linear, 3)
             finite(name, "angular velocity", value.angular, 3)
-            hot.append(value)
+            hot += (value,)
         else:
-            group_of(type(value))
-            cold.append(value)
+            group_of(cls)  # which says what is wrong
     return hot, cold
 
 

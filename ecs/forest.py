@@ -18,30 +18,26 @@ class Forest:
         self.levels: list[int] = [0, 0]  # where each level begins in `order`, and the end
         self.above: NDArray[np.intp] = np.empty(0, np.intp)  # where in `order` the parent is, -1 for none
         self._children: dict[int, dict[int, None]] = {}
+        self._new: list[int] = []  # hung rows that `_children` does not have yet
         self._order: Order = np.empty(0, np.int32)
         self._settled = True
         self._parent: Any = memoryview(table.parent)  # type: ignore[arg-type]  # quick for single rows
 
     def children(self, row: int) -> list[int]:
         """The rows right below, in the order they came."""
+        self._catch_up()
         return list(self._children.get(row, ()))
 
     def add(self, row: int, parent: int) -> None:
         """Hang a new row, whose parent column says so already."""
         self._settled = False
         if parent >= 0:
-            siblings = self._children.get(parent)
-            if siblings is None:
-                self._children[parent] = {row: None}
-            else:
-                siblings[row] = None
+            self._new.append(row)
 
     def add_many(self, rows: NDArray[np.int64], parents: NDArray[np.int64]) -> None:
         """Hang new rows, whose parent columns say so already."""
         self._settled = False
-        hung = np.flatnonzero(parents >= 0)
-        for parent, row in zip(parents[hung].tolist(), rows[hung].tolist(), strict=True):
-            self._children.setdefault(parent, {})[row] = None
+        self._new.extend(rows[parents >= 0].tolist())
 
     def move(self, row: int, parent: int) -> None:
         """Hang a row somewhere else."""
@@ -54,8 +50,9 @@ class Forest:
         self._settled = False
         self._leave(row)
         gone = [row]
-        for found in gone:
-            gone.extend(self._children.pop(found, ()))
+        if row in self._children:
+            for found in gone:
+                gone.extend(self._children.pop(found, ()))
         return gone
 
     def is_below(self, row: int, top: int) -> bool:
@@ -81,7 +78,20 @@ class Forest:
             self._settled = True
         return self._order
 
+    def _catch_up(self) -> None:
+        """Bring the children up to date: many scenes are never asked for them."""
+        children, above = self._children, self._parent
+        for row in self._new:
+            parent = above[row]
+            if parent in children:
+                children[parent][row] = None
+            else:
+                children[parent] = {row: None}
+        self._new.clear()
+
     def _leave(self, row: int) -> None:
+        if self._new:
+            self._catch_up()
         siblings = self._children.get(self._parent[row])
         if siblings is not None:
             siblings.pop(row, None)

@@ -7,6 +7,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from diorama.ecs import check
 from diorama.schemas.errors import StateError, did_you_mean
 
 # Looking for a similar name is slow: beyond this many names a miss comes without a hint.
@@ -34,6 +35,13 @@ class Names:
             hint = did_you_mean(name, self.by_name) if len(self.by_name) <= HINTED_NAMES else ""
             raise StateError(f"no entity is named {name!r}{hint}") from None
 
+    def fresh_key(self) -> tuple[str, int]:
+        """An unused key `entity_<n>`, and the `next_key` to set once it is used."""
+        number = self.next_key
+        while (key := f"entity_{number}") in self.by_key or key in self.by_name:
+            number += 1
+        return key, number + 1
+
     def fresh_keys(self, count: int, avoid: Collection[str] = ()) -> tuple[list[str], int]:
         """`count` unused keys `entity_<n>`, and the `next_key` to set once they are used."""
         number = self.next_key
@@ -58,13 +66,29 @@ class Names:
     def refuse_taken_many(self, kind: Literal["name", "key"], new: Sequence[str]) -> None:
         """Raise unless all these names or keys are free and none comes twice."""
         known = self.by_name if kind == "name" else self.by_key
-        unique = set(new)
-        taken = unique & known.keys()
-        if taken or len(unique) < len(new):
+        unique = dict.fromkeys(new)  # half the size of a set
+        if len(unique) < len(new) or not known.keys().isdisjoint(unique.keys()):
+            taken = known.keys() & unique
             wrong = min(taken) if taken else Counter(new).most_common(1)[0][0]
             raise StateError(f"entity {wrong!r}: the {kind} is taken; {kind}s are unique in a world")
         if "" in unique:
             raise StateError(f"{kind}s: expected one for each entity, got an empty one")
+
+    def choose_many(
+        self, given: Sequence[str], keys: Sequence[str] | None
+    ) -> tuple[Sequence[str], Sequence[str], int]:
+        """Free names (the key where none is given) and keys, and the `next_key` to set once they are used."""
+        named = all(given)
+        next_key = self.next_key
+        if keys is None:
+            # A key that serves as a name must not be another's name.
+            keys, next_key = self.fresh_keys(len(given), () if named else set(given) - {""})
+        else:
+            check.length("keys", keys, len(given))
+            self.refuse_taken_many("key", keys)
+        called = given if named else [name or key for name, key in zip(given, keys, strict=True)]
+        self.refuse_taken_many("name", called)
+        return called, keys, next_key
 
     def add(self, entity: int, row: int, name: str, key: str, asset: str) -> None:
         """Call an entity so."""

@@ -78,14 +78,14 @@ class World:
         names = self._names
         next_key = names.next_key
         if not key:
-            (key,), next_key = names.fresh_keys(1)
+            key, next_key = names.fresh_key()
         name = name or key
         if name in names.by_name or key in names.by_key:
             names.refuse_taken(name, key)
         pose = check.packed_pose(name, position, orientation, scale)
         table = self.table
         parent_row = -1 if parent is None else table.row_of(parent)
-        hot, cold = check.storable(name, components) if components else ((), ())
+        hot, cold = check.storable(name, components) if components else ((), {})
         entity = table.begin(parent_row, pose, self.version, self.epoch + 1)
         row = entity & ROW_MASK
         self.epoch += 1
@@ -118,15 +118,7 @@ class World:
         """
         given = [""] * int(names) if isinstance(names, int | np.integer) else names
         count = len(given)
-        next_key = self._names.next_key
-        if keys is None:
-            # A key that serves as a name must not be another's name.
-            keys, next_key = self._names.fresh_keys(count, () if all(given) else set(given) - {""})
-        else:
-            check.length("keys", keys, count)
-            self._names.refuse_taken_many("key", keys)
-        called = given if all(given) else [name or key for name, key in zip(given, keys, strict=True)]
-        self._names.refuse_taken_many("name", called)
+        called, keys, next_key = self._names.choose_many(given, keys)
         assets = [asset] * count if isinstance(asset, str) else asset
         check.length("asset", assets, count)
         poses = check.pose_rows(called, position, orientation, scale)
@@ -154,18 +146,19 @@ class World:
 
     def despawn(self, entity: Entity, children: Literal["despawn", "grandparent"] = "despawn") -> None:
         """Take an entity away, with all below it, or handing its children, where they are, to its parent."""
-        row = self.row(entity)
-        if children == "grandparent":
+        table = self.table
+        row = table.row_of(entity)
+        if children != "despawn":
+            if children != "grandparent":
+                raise ValueError(f"children: expected 'despawn' or 'grandparent', got {children!r}")
             if below := self.forest.children(row):
-                self._hang(below, int(self.table.parent[row]), keep="world")
-        elif children != "despawn":
-            raise ValueError(f"children: expected 'despawn' or 'grandparent', got {children!r}")
-        self._touch_owner(row)
-        self.epoch += 1
+                self._hang(below, table.parent_of(row), keep="world")
+        self._touch_owner(entity, row)
+        self.epoch = epoch = self.epoch + 1
         for gone in reversed(self.forest.cut(row)):
-            buried = self.table.release(gone)
+            buried = table.release(gone)
             self._store.discard(buried)
-            self.removals.append((self.epoch, buried, self._names.drop(gone)))
+            self.removals.append((epoch, buried, self._names.drop(gone)))
 
     def reparent(
         self, entity: Entity, parent: Entity | None, keep: Literal["local", "world"] = "local"
@@ -236,7 +229,7 @@ class World:
 
     def parent(self, entity: Entity) -> Entity | None:
         """The entity it hangs under, or None for a root."""
-        row = int(self.table.parent[self.row(entity)])
+        row = self.table.parent_of(self.row(entity))
         return None if row < 0 else self.entity_at(row)
 
     def children(self, entity: Entity) -> list[Entity]:
@@ -299,7 +292,7 @@ class World:
             self.table.velocities.present[self.row(entity)] = False
         else:
             if cls is Effector:
-                self._touch_owner(self.row(entity))
+                self._touch_owner(entity, self.row(entity))
             self._store.remove(entity, cls)
         self.touch(entity)
 
@@ -393,11 +386,12 @@ class World:
 
     # -- inside --------------------------------------------------------------------------------------------------
 
-    def _touch_owner(self, row: int) -> None:
+    def _touch_owner(self, entity: Entity, row: int) -> None:
         """An effector stands in its parent's list: when it goes, the parent has changed."""
-        parent = int(self.table.parent[row])
-        if parent >= 0 and self._store.try_get(self.entity_at(row), Effector) is not None:
-            self.touch(self.entity_at(parent))
+        if self._store.try_get(entity, Effector) is not None:
+            parent = self.table.parent_of(row)
+            if parent >= 0:
+                self.touch(self.entity_at(parent))
 
     def _hang(self, rows: list[int], parent_row: int, keep: Literal["local", "world"]) -> None:
         """Hang siblings somewhere else."""
@@ -406,7 +400,8 @@ class World:
         elif keep != "local":
             raise ValueError(f"keep: expected 'local' or 'world', got {keep!r}")
         for row in rows:
-            self._touch_owner(row)
+            entity = self.entity_at(row)
+            self._touch_owner(entity, row)
             self.forest.move(row, parent_row)
-            self.touch(self.entity_at(row))
+            self.touch(entity)
             self.table.seen[row] = UNSEEN

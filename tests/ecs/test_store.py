@@ -1,17 +1,26 @@
 """Cold components: worlds in different threads do not meet, and nothing of a world outlives it."""
 
+import gc
 import random
 import sys
+import weakref
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from threading import Barrier
 
 import pytest
 
-from diorama.ecs import Bounds, Classification, Effector, World
+from diorama.ecs import Bounds, Classification, Effector, World, component
 
 KINDS: tuple[type, ...] = (Bounds, Classification, Effector)
 OPERATIONS = 6000
+
+
+@component("test_keepsake")
+@dataclass(frozen=True)
+class Keepsake:
+    """A component without slots, so that one can see when it goes."""
 
 
 @pytest.fixture
@@ -44,7 +53,10 @@ def live(seed: int, start: Barrier) -> None:
             carried = {
                 kind: component_of(kind, step) for kind in numbers.sample(KINDS, numbers.randint(0, 3))
             }
-            model[world.spawn("", *carried.values())] = carried
+            if numbers.random() < 0.5:
+                model[world.spawn("", *carried.values())] = carried
+            else:  # what they share at first is each one's own
+                model |= {entity: carried.copy() for entity in world.insert(3, *carried.values()).tolist()}
         elif action < 0.5:
             kind = numbers.choice(KINDS)
             model[chosen][kind] = component_of(kind, step)
@@ -74,3 +86,18 @@ def test_worlds_in_two_threads_do_not_meet() -> None:
     with ThreadPoolExecutor(2) as threads:
         for life in [threads.submit(live, seed, start) for seed in range(2)]:
             life.result()
+
+
+def test_what_a_world_holds_goes_with_it_and_does_not_wait_for_the_garbage_collector() -> None:
+    gc.collect()
+    gc.disable()
+    try:
+        world = World()
+        keepsake = Keepsake()
+        world.insert(2, keepsake)
+        world.query(Keepsake)
+        gone = weakref.ref(keepsake)
+        del world, keepsake
+        assert gone() is None
+    finally:
+        gc.enable()

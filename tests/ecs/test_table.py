@@ -31,6 +31,8 @@ def test_numpy_integers_are_handles_too(kind: type) -> None:
     # What comes back are plain integers, which every encoder knows.
     handles = [world.find("b"), world.query(Bounds)[0][0], *world.children(parent), *world.names.values()]
     assert {type(handle) for handle in handles} == {int}
+    world.remove_group(same, "trajectory")
+    assert [type(handle) for handle, _ in world.query(Bounds)] == [int]
     world.despawn(same)
     assert same not in world
 
