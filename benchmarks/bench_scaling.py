@@ -6,7 +6,6 @@ The exponent is the slope of a straight line through the logarithms: 1 means in 
 the figure of the documentation is drawn (extra `plot`).
 """
 
-import gc
 import sys
 import time
 from pathlib import Path
@@ -14,7 +13,7 @@ from pathlib import Path
 import numpy as np
 from bench_columns import RECEIVER
 from bench_fanout import latencies, listen
-from bench_load import memory_per_entity, resident
+from bench_load import memory_per_entity
 from measure import Row, measure
 
 from diorama.ecs import World, propagate
@@ -83,30 +82,8 @@ def exponent(points: Points) -> float:
     return float(np.polyfit(np.log(list(points)), np.log(list(points.values())), 1)[0])
 
 
-def churned_bytes(entities: int) -> float:
-    """By how many bytes memory has grown after so many entities have come and gone, ten thousand being there."""
-    world = World()
-    world.insert(10_000)
-    batch = 1_000
-
-    def churn(rounds: int) -> None:
-        for _ in range(rounds):
-            for entity in world.insert(batch, parents=np.arange(batch) - 1 - np.arange(batch) % 2)[
-                ::-1
-            ].tolist():
-                if world.alive(entity):
-                    world.despawn(entity)
-            propagate(world)
-
-    churn(20 + world.removals.maxlen // batch if world.removals.maxlen else 100)
-    gc.collect()
-    before = resident()
-    churn(entities // batch)
-    return resident() - before
-
-
 def rows(quick: bool) -> list[Row]:
-    """Exponents, memory for each entity, and what is left of entities that have gone."""
+    """Exponents, and memory for each entity."""
     found = [
         Row(
             work=f"growth of a tick with {name}: exponent",
@@ -118,17 +95,8 @@ def rows(quick: bool) -> list[Row]:
     ]
     if not Path("/proc/self/statm").exists():
         return found
-    churn = 200_000 if quick else 10_000_000
-    return [
-        *found,
-        Row(work="memory of a settled entity on Earth", ours=memory_per_entity(100_000), unit="bytes"),
-        Row(
-            work=f"memory left after {churn:,} entities came and went",
-            ours=churned_bytes(churn),
-            unit="bytes",
-            goal="at most 1000000",
-        ),
-    ]
+    each = memory_per_entity(100_000)
+    return [*found, Row(work="memory of a settled entity on Earth", ours=each, unit="bytes")]
 
 
 def draw(found: dict[str, Points]) -> None:

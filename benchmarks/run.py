@@ -23,7 +23,7 @@ from pathlib import Path
 from measure import Row
 
 HERE = Path(__file__).parent
-SCRIPTS = ("tree", "locate", "json", "columns", "load", "spawn", "fanout", "scaling", "start")
+SCRIPTS = ("tree", "locate", "json", "columns", "load", "spawn", "fanout", "scaling", "churn", "start")
 BEGIN, END = "<!-- table: begin (made by run.py) -->", "<!-- table: end -->"
 HEAD = ("work", "ours", "peer", "", "ratio", "limit", "", "to the limit", "spread", "goal", "")
 # How far above a goal a ratio still counts as met: the table is rounded, too.
