@@ -7,7 +7,6 @@ import numpy as np
 from measure import measure, table
 
 from diorama.ecs import World, propagate
-from diorama.ecs.tree import settle_order
 from diorama.schemas.view import View
 from diorama.transport import codec
 from diorama.transport.views import Views
@@ -39,7 +38,7 @@ def main() -> None:
 
     def complete() -> None:
         move()
-        rows = settle_order(world)
+        rows = world.forest.order()
         codec.encode_structure(world, rows, None)
         codec.encode_blocks(world, "world", rows, rows[:0])
 

@@ -22,7 +22,6 @@ from bench_columns import tree
 from scipy.optimize import nnls
 
 from diorama.ecs import World, propagate
-from diorama.ecs.tree import settle_order
 from diorama.runtime.graft import Graft
 from diorama.schemas.view import View
 from diorama.transport import codec
@@ -131,7 +130,7 @@ def tick_costs() -> list[Cost]:
 
 
 def _complete(world: World) -> list[codec.Frame]:
-    rows = settle_order(world)
+    rows = world.forest.order()
     return [codec.encode_structure(world, rows, None), *codec.encode_blocks(world, "local", rows, rows[:0])]
 
 

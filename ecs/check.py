@@ -42,6 +42,19 @@ def length(what: str, values: Sized, count: int) -> None:
         raise StateError(f"{what}: expected one for each of {count} entities, got {len(values)}")
 
 
+def batch_names(names: Sequence[str] | int) -> Sequence[str]:
+    """A name for each of a batch, none for those of a mere count."""
+    if isinstance(names, str):
+        raise StateError(
+            f"names: expected a list of names or a count, got {names!r}; spawn makes a single entity"
+        )
+    if not isinstance(names, int | np.integer):
+        return names
+    if names < 0:
+        raise StateError(f"names: expected a list of names or a count, got {names}")
+    return [""] * int(names)
+
+
 def whole(what: str, values: ArrayLike) -> NDArray[np.int64]:
     """Whole numbers as an array; others are refused, and masks, which would pass for the numbers 0 and 1."""
     given = np.asarray(values)

@@ -6,7 +6,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from diorama.ecs import check
-from diorama.ecs.tree import settle_order
 from diorama.ecs.world import World
 from diorama.geo import Origin
 from diorama.geo.convert import locate_block
@@ -42,7 +41,7 @@ def locate(world: World, rows: ArrayLike | None = None) -> Coordinates:
     """Coordinates of the given rows (default: all, parents before children), as of the last `propagate`."""
     origin = earth_of(world)
     ecef, lla = refresh(world)
-    chosen = settle_order(world) if rows is None else living_rows(world, rows)
+    chosen = world.forest.order() if rows is None else living_rows(world, rows)
     return Coordinates(
         ned=world.table.pose[chosen, 0:3],
         ecef=ecef[chosen],

@@ -73,11 +73,6 @@ def compiled_kernels() -> Any:
     return kernels
 
 
-def settle_order(world: "World") -> NDArray[np.int32]:
-    """All living rows, parents before children, level by level."""
-    return world.forest.order()
-
-
 def _pose_now(world: "World", row: int) -> Floats:
     """The world pose (10,) of a row from the local poses as they are now, propagated or not."""
     above = [row]

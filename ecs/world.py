@@ -116,7 +116,7 @@ class World:
         `names` may be a count. `parents` are indices into this very batch, -1 for a child of `under` (or a root).
         `entities` asks for exactly these handles, as a replica does.
         """
-        given = [""] * int(names) if isinstance(names, int | np.integer) else names
+        given = check.batch_names(names)
         count = len(given)
         called, keys, next_key = self._names.choose_many(given, keys)
         assets = [asset] * count if isinstance(asset, str) else asset

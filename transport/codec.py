@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 from diorama.ecs.check import sound
 from diorama.ecs.locate import refresh
 from diorama.ecs.table import IDENTITY, ROW_BITS, ROW_MASK
-from diorama.ecs.tree import settle_order
 from diorama.ecs.world import World
 from diorama.geo import Ellipsoid, Origin, rotation
 from diorama.schemas.errors import MessageError
@@ -215,7 +214,7 @@ def decode_structure(frame: Frame) -> Structure:
 
 def structured_rows(world: World, since: Since) -> Rows:
     """Rows whose structure changed, parents first."""
-    order = settle_order(world)
+    order = world.forest.order()
     return order[:0] if world.epoch == since.epoch else order[world.table.structured[order] > since.epoch]
 
 

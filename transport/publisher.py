@@ -11,7 +11,7 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
-from diorama.ecs.tree import propagate, settle_order
+from diorama.ecs.tree import propagate
 from diorama.ecs.world import World
 from diorama.schemas import topics
 from diorama.schemas.errors import StateError
@@ -223,7 +223,7 @@ class Publisher:
     def _column_frames(self, world: World, block: Block, complete: bool) -> list[Frame]:
         since = self._since
         if complete:
-            structured = rows = settle_order(world)
+            structured = rows = world.forest.order()
             structure = codec.encode_structure(world, structured, None)
             moving = rows[world.velocities.present[rows]]
         else:
@@ -290,7 +290,7 @@ class Publisher:
         block = BLOCKS[topics.CONTINUES[encoding]]
         if block == "geo" and world.origin is None:
             return [], None
-        rows = settle_order(world)
+        rows = world.forest.order()
         moving = rows[world.velocities.present[rows]]
         structure = codec.encode_structure(world, rows, None)
         # Fresh memory: the same frames may be on their way to several newcomers at once.

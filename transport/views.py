@@ -14,7 +14,6 @@ from diorama.ecs import Classification
 from diorama.ecs.components import GROUPS
 from diorama.ecs.grid import Grid
 from diorama.ecs.table import ROW_BITS, ROW_MASK
-from diorama.ecs.tree import settle_order
 from diorama.ecs.world import World
 from diorama.schemas.errors import MessageError
 from diorama.schemas.view import VIEW, View, view_from_text
@@ -128,7 +127,7 @@ class Views:
         if view.classes:
             rows = _meet(rows, self._index.of_classes(world, view.classes))
         if rows is None:
-            rows = np.sort(settle_order(world)).astype(np.int64)
+            rows = np.sort(world.forest.order()).astype(np.int64)
         return np.sort(rows | world.table.generation[rows].astype(np.int64) << ROW_BITS)
 
 
@@ -148,7 +147,7 @@ class _Index:
         state = (world, world.version, world.epoch)
         if self._state != state or self._grid is None:
             self._state = state
-            self._rows = settle_order(world).astype(np.int64)
+            self._rows = world.forest.order().astype(np.int64)
             # The first asked radius sets the size of the cells: right when views are alike, and never wrong.
             self._grid = Grid(world.table.pose[self._rows, 0:3], max(radius, 1e-3))
         return self._rows[self._grid.within(center, radius)]

@@ -363,6 +363,14 @@ def _above(model: dict[int, int | None], entity: int | None, ancestor: int) -> b
     return False
 
 
+@pytest.mark.parametrize("names", ["drone", -3])
+def test_a_single_name_and_less_than_nothing_are_no_batch(names: str | int) -> None:
+    world = World()
+    with pytest.raises(StateError, match=f"names: expected a list of names or a count, got {names!r}"):
+        world.insert(names)
+    assert len(world) == 0
+
+
 def test_worlds_do_not_share_anything() -> None:
     one, two = World(), World()
     one.insert(2, Battery(1.0))

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from diorama.ecs import World, difference, locate, propagate
 from diorama.geo import Origin
+from diorama.schemas import topics
 from diorama.schemas.errors import MessageError
 from diorama.tests.transport.history import play
 from diorama.transport import codec
