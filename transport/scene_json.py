@@ -5,13 +5,13 @@ import orjson
 from diorama.ecs.world import World
 from diorama.formats.aerosim_write import resources_document
 from diorama.transport import codec
-from diorama.transport.codec import Header, Since
+from diorama.transport.codec import Frame, Header, Since
 from diorama.transport.scene_text import SceneText, changed_components
 
 
-def complete_document(text: SceneText, world: World, header: Header) -> bytes:
+def complete_document(text: SceneText, world: World, header: Header) -> Frame:
     """The whole scene."""
-    return b"".join([b'{"header":', _json_header(header), b",", text.complete(world)[1:]])
+    return text.complete(world, b'"header":' + _json_header(header) + b",")
 
 
 def changes_document(world: World, header: Header, since: Since) -> bytes:

@@ -49,16 +49,18 @@ class SceneText:
         self._effectors: NDArray[np.intp] = np.empty(0, np.intp)
         self._moving: NDArray[np.intp] = np.empty(0, np.intp)
 
-    def complete(self, world: World) -> Frame:
-        """The whole document, good until it is asked for again."""
+    def complete(self, world: World, first: bytes = b"") -> Frame:
+        """The whole document; `first` are members that it begins with, each with a comma after it."""
         if self._state != (world, world.epoch):
             self._state = (world, world.epoch) if self._cut(world) else None
         numbers = self._numbers(world)
         # Without a latitude somewhere, or with a number that is none (which is refused), the gaps are others.
         if self._state is None or not np.isfinite(numbers).all():
-            return orjson.dumps(document(world))
+            return b"".join([b"{", first, orjson.dumps(document(world))[1:]])
         written = None if self._fields is None else self._fields.fill(numbers)
-        return self._splice.fill(numbers) if written is None else written
+        return (
+            self._splice.fill(numbers, b"{" + first) if written is None else b"".join([b"{", first, written])
+        )
 
     def _numbers(self, world: World) -> Floats:
         """What stands in the gaps, in their order."""
@@ -90,7 +92,7 @@ class SceneText:
         mounted = [list(_own_effectors(world, owner)) for owner in owners if owner is not None]
         self._effectors = np.array([world.row(entity) for one in mounted for entity in one], np.intp)
         self._moving = _rows_of(world, moving)
-        pieces = orjson.dumps(whole).split(MARK_JSON)
+        pieces = orjson.dumps(whole)[1:].split(MARK_JSON)
         self._splice = Splice(pieces)
         if self._decimals:
             state = POSE_KINDS if world.origin is None else POSE_KINDS + PLACE_KINDS
@@ -232,7 +234,10 @@ def _state_numbers(world: World, rows: NDArray[np.intp]) -> Floats:
     numbers[:, 10:13] = table.pose[chosen, 0:3]
     numbers[:, 13:16] = lla[chosen]
     numbers[:, 16:19] = ecef[chosen]
-    np.subtract(numbers[:, 16:19], world.origin.ecef, out=numbers[:, 19:22])
+    for axis, origin in enumerate(
+        world.origin.ecef.tolist()
+    ):  # a long axis at a time: numpy is slow on rows of three
+        np.subtract(numbers[:, 16 + axis], origin, out=numbers[:, 19 + axis])
     return numbers
 
 

@@ -43,6 +43,25 @@ def test_the_longest_numbers_between_the_shortest_pieces() -> None:
     assert bytes(Splice(pieces).fill(np.array(numbers))) == text_of(pieces, numbers)
 
 
+@pytest.mark.parametrize("number", [LONGEST, 0.0, -0.0, 1e16, 5e-324, 1.7976931348623157e308])
+def test_pieces_of_every_length_around_the_longest_that_travels_with_its_number(number: float) -> None:
+    lengths = [*range(2 * splice.LEAD), *reversed(range(2 * splice.LEAD)), 0, splice.LEAD]
+    pieces = [b"\0" * length for length in lengths]
+    numbers = [number] * (len(pieces) - 1)
+    assert bytes(Splice(pieces).fill(np.array(numbers), b"head")) == b"head" + text_of(pieces, numbers)
+
+
+def test_a_text_stays_as_it_is_when_the_next_is_made() -> None:
+    pieces = [b"<", *[b"|"] * 19, b">"]
+    text = Splice(pieces)
+    numbers = np.arange(20.0)
+    first = text.fill(numbers)
+    before = bytes(first)
+    numbers[3] = LONGEST  # the first chunk grows, the others stay
+    assert bytes(text.fill(numbers)) == text_of(pieces, numbers.tolist())
+    assert bytes(first) == before == text_of(pieces, np.arange(20.0).tolist())
+
+
 def test_numbers_that_stay_for_a_while_and_then_move() -> None:
     pieces = [f"{number}:".encode() for number in range(41)]
     text = Splice(pieces)
