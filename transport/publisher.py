@@ -17,6 +17,7 @@ from diorama.schemas import topics
 from diorama.schemas.errors import StateError
 from diorama.schemas.view import SNAPSHOT_PREFIX, VIEW
 from diorama.transport import codec
+from diorama.transport.changed_text import ChangedText
 from diorama.transport.codec import Block, Header, Since
 from diorama.transport.connect import open_publish_link
 from diorama.transport.engine import Frame
@@ -95,6 +96,7 @@ class Publisher:
         self._views = Views()
         self._resources_wanted = False
         self._text = SceneText(decimals=json_decimals)
+        self._changed = ChangedText()
         self._complaint = ""
 
     @property
@@ -207,7 +209,7 @@ class Publisher:
         try:
             if kind == codec.COMPLETE:
                 return [complete_document(self._text, world, header)]
-            return [changes_document(world, header, self._since)]
+            return [changes_document(self._changed, world, header, self._since)]
         except StateError as problem:
             self._complain(problem)
             return []

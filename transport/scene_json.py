@@ -1,12 +1,15 @@
 """The scene as JSON on the wire: the scene document, complete or only what changed, with a header of its own."""
 
+from collections.abc import Iterator
+
 import orjson
 
 from diorama.ecs.world import World
 from diorama.formats.aerosim_write import resources_document
 from diorama.transport import codec
+from diorama.transport.changed_text import ChangedText, Texts
 from diorama.transport.codec import Frame, Header, Since
-from diorama.transport.scene_text import SceneText, changed_components
+from diorama.transport.scene_text import SceneText
 
 
 def complete_document(text: SceneText, world: World, header: Header) -> Frame:
@@ -14,19 +17,25 @@ def complete_document(text: SceneText, world: World, header: Header) -> Frame:
     return text.complete(world, b'"header":' + _json_header(header) + b",")
 
 
-def changes_document(world: World, header: Header, since: Since) -> bytes:
-    """What changed since: see `changed_components`; all resources if any changed."""
-    entities, texts, removed = changed_components(world, since)
-    components = (orjson.dumps(group) + b":{" + b",".join(told) + b"}" for group, told in texts.items())
-    parts = [
-        b'"header":' + _json_header(header),
-        b'"entities":' + orjson.dumps(entities),
-        b'"components":{' + b",".join(components) + b"}",
-        b'"removed":' + orjson.dumps(removed),
-    ]
+def changes_document(text: ChangedText, world: World, header: Header, since: Since) -> bytes:
+    """What changed since: see `ChangedText.components`; all resources if any changed."""
+    entities, texts, removed = text.components(world, since)
+    parts: list[Frame] = [b'{"header":', _json_header(header), b',"entities":', orjson.dumps(entities)]
+    parts += [b',"components":', *_components(texts), b',"removed":', orjson.dumps(removed)]
     if resource_epoch(world) > since.epoch:
-        parts.append(b'"resources":' + resources_text(world))
-    return b"{" + b",".join(parts) + b"}"
+        parts += [b',"resources":', resources_text(world)]
+    return b"".join([*parts, b"}"])
+
+
+def _components(texts: Texts) -> Iterator[Frame]:
+    """All groups as one object, in parts: long texts are copied once, when everything is joined."""
+    for number, (group, members) in enumerate(texts.items()):
+        yield (b"," if number else b"{") + orjson.dumps(group) + b":"
+        for place, member in enumerate(members):
+            yield b"," if place else b"{"
+            yield member
+        yield b"}"
+    yield b"}" if texts else b"{}"
 
 
 def resource_epoch(world: World) -> int:

@@ -5,7 +5,6 @@ kept while the structure stays.
 """
 
 from collections.abc import Iterable
-from itertools import chain
 from typing import Any
 from uuid import uuid4
 
@@ -13,11 +12,11 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
-from diorama.ecs import Effector, World
+from diorama.ecs import World
 from diorama.ecs.locate import refresh
-from diorama.formats.aerosim_write import Mount, document, mounts_below, owner_of
+from diorama.formats.aerosim_write import document, mounts_below
 from diorama.transport import codec
-from diorama.transport.codec import Frame, Since
+from diorama.transport.codec import Frame
 from diorama.transport.decimals import DEGREES, METRES, PARTS, DecimalText, require_decimals
 from diorama.transport.splice import Splice
 
@@ -64,7 +63,7 @@ class SceneText:
 
     def _numbers(self, world: World) -> Floats:
         """What stands in the gaps, in their order."""
-        states = _state_numbers(world, self._actors).ravel()
+        states = state_numbers(world, self._actors).ravel()
         if len(self._effectors) == len(self._moving) == 0:
             return states
         effectors, velocities = world.table.local[self._effectors], world.velocities.block[self._moving]
@@ -102,118 +101,9 @@ class SceneText:
         return True
 
 
-def changed_components(
-    world: World, since: Since
-) -> tuple[dict[str, Any], dict[str, list[bytes]], list[str]]:
-    """What changed: group lists of entities whose structure did; for each group its `"key":value` texts; keys to drop.
-
-    An entity whose structure changed is told whole, and with it its owner's list of effectors. Of one that only moved,
-    `actor_state`, `effectors` and `velocity` are told as far as they changed. The cost follows what changed.
-    """
-    told = {world.entity_at(row) for row in codec.structured_rows(world, since).tolist()}
-    told |= {owner_of(world, entity) for entity in told}
-    for entity in list(told):
-        told |= _effectors_below(world, entity)
-    whole = document(world, told) if told else {"entities": {}, "components": {}}
-    texts = {group: _members(values) for group, values in whole["components"].items()}
-    # An effector without components of its own stands in its owner's list only, even if it was an entity before.
-    dropped = [key for key in map(world.key, told) if key not in whole["entities"]]
-    known = {world.row(entity) for entity in told}
-    actors, owners = _sort_out(
-        world, [row for row in codec.posed_rows(world, since).tolist() if row not in known], since
-    )
-    moving = [row for row in codec.velocity_rows(world, since).tolist() if row not in known]
-    _tell_states(world, actors, texts)
-    _tell_effectors(world, owners, texts)
-    _tell_velocities(world, moving, texts)
-    return whole["entities"], texts, codec.removed_keys_since(world, since) + dropped
-
-
-def _sort_out(world: World, posed: list[int], since: Since) -> tuple[list[int], list[int]]:
-    """Of rows with a new world pose: the rows of actors, and the owners of effectors that moved on their own."""
-    moved = set(codec.moved_rows(world, since).tolist())
-    mounts: dict[int, Mount] = {}
-    seen: set[int] = set()
-    actors: list[int] = []
-    owners: dict[int, None] = {}
-    for row in posed:
-        entity = world.entity_at(row)
-        owner = owner_of(world, entity)
-        if owner != entity and owner not in seen:
-            seen.add(owner)
-            mounts |= mounts_below(world, owner)
-        if entity not in mounts:
-            actors.append(row)
-        elif row in moved:
-            owners[mounts[entity].owner] = None
-    return actors, list(owners)
-
-
-def _effectors_below(world: World, entity: int) -> set[int]:
-    """All effectors that hang below an entity with nothing but effectors between."""
-    found: list[int] = []
-    for above in chain([entity], found):
-        found += [child for child in world.children(above) if world.has(child, Effector)]
-    return set(found)
-
-
-def _tell_states(world: World, rows: list[int], texts: dict[str, list[bytes]]) -> None:
-    if not rows:
-        return
-    numbers = _state_numbers(world, np.array(rows))
-    whole = np.asarray(np.isfinite(numbers).all(axis=1))
-    alike = [row for row, has in zip(rows, whole.tolist(), strict=True) if has]
-    if alike:
-        pieces = _pieces_of(document(world, [world.entity_at(alike[0])])["components"]["actor_state"])
-        _tell(world, "actor_state", alike, pieces, numbers[whole], texts)
-    if len(alike) < len(rows):  # some are where there is no latitude
-        others = document(world, [world.entity_at(row) for row in set(rows).difference(alike)])
-        texts.setdefault("actor_state", []).extend(_members(others["components"]["actor_state"]))
-
-
-def _tell_velocities(world: World, rows: list[int], texts: dict[str, list[bytes]]) -> None:
-    if rows:
-        sample = {"": {part: dict.fromkeys("xyz", 0.0) for part in ("linear", "angular")}}
-        _tell(world, "velocity", rows, _pieces_of(sample), world.velocities.block[rows], texts)
-
-
-def _tell_effectors(world: World, owners: list[int], texts: dict[str, list[bytes]]) -> None:
-    if owners:
-        lists = document(world, owners)["components"]["effectors"]
-        texts.setdefault("effectors", []).extend(_members(lists))
-
-
-def _members(values: dict[str, Any]) -> list[bytes]:
-    """`"key":value` of each."""
-    return [orjson.dumps(key) + b":" + orjson.dumps(value) for key, value in values.items()]
-
-
-def _tell(
-    world: World,
-    group: str,
-    rows: list[int],
-    pieces: list[bytes],
-    numbers: Floats,
-    texts: dict[str, list[bytes]],
-) -> None:
-    """The same pieces for every row, with its own key and numbers."""
-    first, *between, last = pieces
-    width = numbers.shape[1]
-    written = orjson.dumps(numbers.ravel(), option=orjson.OPT_SERIALIZE_NUMPY)[1:-1].split(b",")
-    step = 2 * width + 1
-    woven = [last + b","] * (len(rows) * step)
-    woven[0::step] = [orjson.dumps(world.key(world.entity_at(row))) + b":" + first for row in rows]
-    for number in range(width):
-        woven[2 * number + 1 :: step] = written[number::width]
-    for number, piece in enumerate(between, start=1):
-        woven[2 * number :: step] = [piece] * len(rows)
-    texts.setdefault(group, []).append(b"".join(woven)[:-1])
-
-
-def _pieces_of(values: dict[str, Any]) -> list[bytes]:
-    """What stands between the numbers of the one value in a group, without its key."""
-    (value,) = values.values()
-    for name, part in list(value.items()):
+def pieces_of(value: dict[str, Any]) -> list[bytes]:
+    """What stands between the moving numbers of a state or a velocity."""
+    for name, part in value.items():
         if name == "world_coordinate":
             for moving in MOVING_PARTS:
                 _blank(part[moving])
@@ -222,11 +112,12 @@ def _pieces_of(values: dict[str, Any]) -> list[bytes]:
     return orjson.dumps(value).split(MARK_JSON)
 
 
-def _state_numbers(world: World, rows: NDArray[np.intp]) -> Floats:
+def state_numbers(world: World, rows: NDArray[np.signedinteger[Any]]) -> Floats:
     """(n, 10) local poses, and with an Earth (n, 22): NED, LLA, ECEF and cartesian after them."""
     table = world.table
     if world.origin is None:
-        return table.local[rows]
+        local: Floats = table.local[rows]
+        return local
     ecef, lla = refresh(world)
     numbers = np.empty((len(rows), 22))
     chosen = slice(int(rows[0]), int(rows[-1]) + 1) if codec.is_run(rows) else rows

@@ -5,12 +5,13 @@ from typing import Any
 import orjson
 import pytest
 
-from diorama.ecs import Transform, World, difference, propagate
+from diorama.ecs import Effector, Transform, World, difference, propagate
 from diorama.formats.aerosim import world_from_document
 from diorama.formats.aerosim_write import document
 from diorama.geo import Origin
 from diorama.schemas.errors import StateError
 from diorama.tests.transport.history import play
+from diorama.transport.changed_text import ChangedText
 from diorama.transport.codec import UPDATE, Header, Since
 from diorama.transport.publisher import Publisher
 from diorama.transport.scene_json import changes_document
@@ -108,10 +109,63 @@ def test_where_there_is_no_latitude_none_is_told() -> None:
         propagate(world)
         assert text.complete(world) == orjson.dumps(document(world))
         assert SceneText().complete(world) == orjson.dumps(document(world))
-        changes = orjson.loads(changes_document(world, Header(UPDATE, bytes(16), 2), since))
+        changes = orjson.loads(changes_document(ChangedText(), world, Header(UPDATE, bytes(16), 2), since))
         assert changes["components"]["actor_state"] == {
             world.key(entity): document(world)["components"]["actor_state"][world.key(entity)]
         }
+
+
+@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("origin", [None, Origin(29.5, -95.0, 12.0)], ids=["nowhere", "earth"])
+def test_what_a_text_of_changes_remembers_is_what_a_new_one_finds_out(
+    seed: int, origin: Origin | None
+) -> None:
+    world = World()
+    header = Header(UPDATE, bytes(16), 2)
+    always, sometimes = ChangedText(), ChangedText()
+    told = {always: Since(), sometimes: Since()}
+    for step in range(24):
+        if step % 4 == 0:
+            play(world, seed * 100 + step, steps=6)
+        elif step % 4 == 1:
+            world.origin = origin if step < 12 else None
+            propagate(world)
+        else:  # the same ones move twice; at the centre of the Earth there is no latitude
+            world.transforms.position[world.forest.order()[1:], 2] += 6.378e6 if step == 3 else 0.1
+            propagate(world)
+        for text in (always, sometimes) if step % 7 in (0, 1, 4) else (always,):
+            changes = changes_document(text, world, header, told[text])
+            assert changes == changes_document(ChangedText(), world, header, told[text])
+            told[text] = Since(world.version, world.epoch)
+            states = orjson.loads(changes)["components"].get("actor_state", {})
+            whole = orjson.loads(orjson.dumps(document(world)))["components"].get("actor_state", {})
+            assert states == {key: whole[key] for key in states}
+
+
+def test_a_text_of_changes_knows_one_world_from_another() -> None:
+    text = ChangedText()
+    for key in ("first", "second"):
+        world = World()
+        row = world.row(world.spawn("a", key=key))
+        propagate(world)
+        since = Since(world.version, world.epoch)
+        world.transforms.position[row, 0] = 1.0
+        propagate(world)
+        changes = orjson.loads(changes_document(text, world, Header(UPDATE, bytes(16), 2), since))
+        assert list(changes["components"]["actor_state"]) == [key]
+
+
+def test_an_effector_that_is_an_entity_of_its_own_tells_where_it_moved() -> None:
+    world = World()
+    owner = world.spawn("drone")
+    part = world.spawn("part", Effector("", "parts/rotor"), parent=owner)  # without an id it is in no list
+    propagate(world)
+    since = Since(world.version, world.epoch)
+    world.get(part, Transform).position[0] = 3.0
+    propagate(world)
+    changes = orjson.loads(changes_document(ChangedText(), world, Header(UPDATE, bytes(16), 2), since))
+    states = document(world)["components"]["actor_state"]
+    assert changes["components"] == {"actor_state": {world.key(part): states[world.key(part)]}}
 
 
 def test_numbers_that_are_not_finite_are_refused_by_name() -> None:

@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from diorama.transport import splice
+from diorama.transport.gaps import LEAD
 from diorama.transport.splice import Splice
 
 FINITE = st.floats(allow_nan=False, allow_infinity=False)
@@ -45,7 +46,7 @@ def test_the_longest_numbers_between_the_shortest_pieces() -> None:
 
 @pytest.mark.parametrize("number", [LONGEST, 0.0, -0.0, 1e16, 5e-324, 1.7976931348623157e308])
 def test_pieces_of_every_length_around_the_longest_that_travels_with_its_number(number: float) -> None:
-    lengths = [*range(2 * splice.LEAD), *reversed(range(2 * splice.LEAD)), 0, splice.LEAD]
+    lengths = [*range(2 * LEAD), *reversed(range(2 * LEAD)), 0, LEAD]
     pieces = [b"\0" * length for length in lengths]
     numbers = [number] * (len(pieces) - 1)
     assert bytes(Splice(pieces).fill(np.array(numbers), b"head")) == b"head" + text_of(pieces, numbers)
