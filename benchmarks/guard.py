@@ -38,6 +38,8 @@ def work() -> Work:
     from diorama.geo import Origin
     from diorama.transport import codec
     from diorama.transport.apply import apply_update, world_from_complete
+    from diorama.transport.changed_text import ChangedText
+    from diorama.transport.scene_json import changes_document
     from diorama.transport.scene_text import SceneText
 
     count = 1_000
@@ -48,7 +50,7 @@ def work() -> Work:
     order = world.forest.order()
     ready = document(world)
     data = orjson.dumps(ready)
-    text = SceneText()
+    text, changed = SceneText(), ChangedText()
     structure = codec.encode_structure(world, order, None)
     blocks = codec.encode_blocks(world, "local", order, order[:0])
     copy = world_from_complete(codec.decode_columns([structure, *blocks]))
@@ -69,6 +71,12 @@ def work() -> Work:
         poses[:, 0] += 1.0
         propagate(world)
         text.complete(world)
+
+    def changes() -> None:
+        since = codec.Since(world.version, world.epoch)
+        poses[-100:, 0] += 1.0  # leaves
+        propagate(world)
+        changes_document(changed, world, codec.Header(codec.UPDATE, bytes(16), 1), since)
 
     def spawn() -> None:
         new = World(capacity=count)
@@ -95,6 +103,7 @@ def work() -> Work:
         "encode columns": (encode, "numpy"),
         "apply an update": (lambda: apply_update(copy, codec.decode_columns(body)), "numpy"),
         "complete JSON": (complete, "orjson.dumps"),
+        "changes JSON": (changes, "orjson.dumps"),
         "load": (lambda: parse(data), "orjson.loads"),
         "save": (lambda: document(world), "orjson.dumps"),
         "spawn": (spawn, "esper"),
