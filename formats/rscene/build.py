@@ -40,7 +40,7 @@ def world_from_document(document: Document) -> World:
     )
     for entity, node in zip(entities.tolist(), nodes, strict=True):
         record = RsceneRecord("") if node.record is None else RsceneRecord.from_bytes(node.record.raw)
-        world.set(entity, record, *node.components)
+        world.set(entity, record, *node.content.components)
         if node.extras is not NOTHING:
             _apply_notes(world, entity, node)
     for name, value in resources_of(document).items():

@@ -8,13 +8,32 @@ inheritedTransforms=false`. A node that names no parent belongs to the folder of
 import posixpath
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
 
 from msgspec import UNSET
 
+from diorama.ecs.components import group_of, json_from_component
 from diorama.formats.rscene import derive, numbers, tokens, values
 from diorama.formats.rscene.document import Document, Record
 from diorama.formats.rscene.extras import NOTHING, NodeExtras, document_extras, node_extras
 from diorama.formats.rscene.references import Index, id_of, owner_of, path_of
+
+
+@dataclass(frozen=True)
+class Content:
+    """What a record gives its entity apart from name and place; shared by records that say the same."""
+
+    asset: str = ""
+    components: tuple[object, ...] = ()
+
+    @cached_property
+    def groups(self) -> Mapping[str, Any]:
+        """The components as JSON."""
+        return {group_of(type(value)): json_from_component(value) for value in self.components}
+
+
+EMPTY = Content()
 
 
 @dataclass(slots=True, kw_only=True)
@@ -26,7 +45,7 @@ class Node:
     key: str
     pose: list[float] = field(default_factory=lambda: list(derive.IDENTITY))
     asset: str = ""
-    components: list[object] = field(default_factory=list)
+    content: Content = EMPTY
     parent: int = -1
     extras: NodeExtras = NOTHING
 
@@ -98,7 +117,7 @@ class _Tree:
         self.names: dict[str, int] = {}
         self.keys: dict[str, int] = {}
         self.counts: dict[tuple[str, str], int] = {}
-        self.contents: dict[tuple[bytes | None, ...], tuple[str, list[object]]] = {}
+        self.contents: dict[tuple[bytes | None, ...], Content] = {}
         graph = document.last("scene_graph")
         self.inherit = graph is None or bool(graph.get("inheritedTransforms"))
         self.extras = use_extras
@@ -118,25 +137,26 @@ class _Tree:
     def _add(self, record: Record, seen: Record) -> None:
         noted = _noted(record) if self.extras else NOTHING
         name, key = self._identity(record)
-        asset, components = self._content(seen)
+        content = self._content(seen)
         node = Node(
             record=record,
             name=self._unique(noted.name or name, self.names),
             key=self._unique(noted.key or key, self.keys),
             pose=derive.pose_of(seen),
-            asset=asset if noted.asset is UNSET else noted.asset,
-            components=components,
+            asset=content.asset if noted.asset is UNSET else noted.asset,
+            content=content,
         )
         node.note(noted)
         self.place[id(record)] = len(self.nodes)
         self.nodes.append(node)
 
-    def _content(self, record: Record) -> tuple[str, list[object]]:
-        """The asset and the components of a record."""
+    def _content(self, record: Record) -> Content:
         like = derive.likeness(record)
         found = self.contents.get(like) if like is not None else None
         if found is None:
-            found = derive.asset_of(record, self.index.resources), derive.components_of(record)
+            found = Content(
+                derive.asset_of(record, self.index.resources), tuple(derive.components_of(record))
+            )
             if like is not None:
                 self.contents[like] = found
         return found

@@ -1,6 +1,7 @@
 """A document from a world: every line as it was, but for the words that say something else now."""
 
-from collections.abc import Iterator
+from collections.abc import Mapping, Sequence
+from operator import is_
 from typing import Any
 
 import numpy as np
@@ -33,32 +34,81 @@ from diorama.schemas.errors import Problem, SceneError
 RECORD_GROUP = group_of(RsceneRecord)
 
 
+class _Draft:
+    """A world and its document in the making: the lines, whose each record is, and which were astray from the start."""
+
+    def __init__(self, world: World, document: Document, owner: dict[int, Entity], astray: set[int]) -> None:
+        self.world = world
+        self.document = document
+        self.owner = owner  # by id(record)
+        self.astray = astray
+        self._groups: dict[Entity, dict[str, Any]] = {}
+        self._lines: list[bytes | Record] = []
+        self._raws: list[bytes] = []
+        self._nodes: list[Node] = []
+
+    def groups(self, entity: Entity) -> Mapping[str, Any]:
+        """The components of an entity as JSON, by group, but for its record."""
+        found = self._groups.get(entity)
+        if found is None:
+            found = self._groups[entity] = self.world.groups(entity)
+            found.pop(RECORD_GROUP, None)
+        return found
+
+    def nodes(self) -> list[Node]:
+        """The nodes of the document as it is now; made anew only when a line is another than the last time."""
+        lines = self.document.lines
+        raws = [line.raw if isinstance(line, Record) else line for line in lines]
+        if not (_same_objects(lines, self._lines) and _same_objects(raws, self._raws)):
+            self._lines, self._raws, self._nodes = list(lines), raws, nodes_of(self.document)
+        return self._nodes
+
+    def plain_nodes(self) -> list[Node]:
+        """The nodes as a reader sees them that knows nothing of our notes."""
+        if document_extras(self.document) == NO_SCENE_NOTES and all(
+            node.extras is NOTHING for node in self.nodes()
+        ):
+            return self.nodes()
+        return nodes_of(self.document, extras=False)
+
+    def records(self) -> Records:
+        """The record of each entity that has one."""
+        owner = self.owner
+        return Records({owner[id(record)]: record for record in self.document.records if id(record) in owner})
+
+
+def _same_objects(left: Sequence[object], right: Sequence[object]) -> bool:
+    return len(left) == len(right) and all(map(is_, left, right))
+
+
 def document_from_world(world: World) -> Document:
     """The document of a world: untouched records are the bytes they were."""
     if (moved := document_of_moved(world)) is not None:
         return moved
-    problems = [
-        Problem(f"entity {world.name(entity)!r}: expected a finite pose to write")
-        for entity in world.entities.tolist()
-        if not np.isfinite(world.table.local[world.row(entity)]).all()
-    ]
-    if problems:
-        raise SceneError(problems)
-    document, owner, astray = _assemble(world)
-    _drop_orphans(document, astray)
+    entities = world.entities
+    finite = np.isfinite(world.table.local[world.rows(entities)]).all(axis=1)
+    if not finite.all():
+        raise SceneError(
+            Problem(f"entity {world.name(entity)!r}: expected a finite pose to write")
+            for entity in entities[~finite].tolist()
+        )
+    draft = _assemble(world)
+    _drop_orphans(draft)
     while True:
-        _store_all(world, document, owner)
-        _note_records(world, document, owner)
-        if not _add_missing(world, document, owner):
+        _store_all(draft)
+        _note_records(draft)
+        if not _add_missing(draft):
             break
-    _blank_dangling(document, owner, astray)
-    store_resources(document, {name: value for name, value in world.resources.items() if name != SKELETON})
-    _note_scene(world, document)
-    return document
+    _blank_dangling(draft)
+    store_resources(
+        draft.document, {name: value for name, value in world.resources.items() if name != SKELETON}
+    )
+    _note_scene(draft)
+    return draft.document
 
 
-def _assemble(world: World) -> tuple[Document, dict[int, Entity], set[int]]:
-    """The lines as they were read, without those of entities that are gone; whose each record is; which are astray."""
+def _assemble(world: World) -> _Draft:
+    """The lines as they were read, without those of entities that are gone."""
     skeleton = world.resource(SKELETON)
     items = skeleton.get("lines") if isinstance(skeleton, dict) else None
     lines: list[bytes | Record] = []
@@ -80,24 +130,24 @@ def _assemble(world: World) -> tuple[Document, dict[int, Entity], set[int]]:
             blank = not line.strip(b" \t\r")
             lines.append(line if blank or line.lstrip(b" \t\r")[:1] == b"#" else Record(line))
     marked = isinstance(skeleton, dict) and bool(skeleton.get("byte_order_mark"))
-    return Document(lines, marked=marked), owner, astray
+    return _Draft(world, Document(lines, marked=marked), owner, astray)
 
 
-def _store_all(world: World, document: Document, owner: dict[int, Entity]) -> None:
+def _store_all(draft: _Draft) -> None:
     """Bring every record up to its entity."""
-    nodes = nodes_of(document)
+    world, nodes = draft.world, draft.nodes()
     keys = [node.key for node in nodes]
-    overrides = overrides_of(document)
-    records = Records({owner[id(record)]: record for record in document.records if id(record) in owner})
+    overrides = overrides_of(draft.document)
+    records = draft.records()
     renamed: dict[str, str] = {}
     for node in nodes:
-        entity = owner.get(id(node.record))
+        entity = draft.owner.get(id(node.record))
         if entity is None or node.record is None:
             continue
         record = node.record
         seen = effective(record, overrides) if overrides else record
         before = Record(seen.raw) if seen is not record else seen
-        _store_fields(world, entity, node, seen)
+        _store_fields(draft, entity, node, seen)
         if seen is not record:
             _store_overridden(record, before, seen, overrides[str(before.get("path"))])
         if world.name(entity) != node.name:
@@ -107,10 +157,11 @@ def _store_all(world: World, document: Document, owner: dict[int, Entity]) -> No
             keys[node.parent] if node.parent >= 0 else None
         ):
             store_parent(world, entity, record, records)
-    repoint(document, renamed)
+    repoint(draft.document, renamed)
 
 
-def _store_fields(world: World, entity: Entity, node: Node, record: Record) -> None:
+def _store_fields(draft: _Draft, entity: Entity, node: Node, record: Record) -> None:
+    world = draft.world
     pose = world.table.local[world.row(entity)].tolist()
     if bits(pose) != bits(node.pose):
         derive.store_pose(record, pose, node.pose)
@@ -118,9 +169,9 @@ def _store_fields(world: World, entity: Entity, node: Node, record: Record) -> N
         record["id"] = world.key(entity)
     if world.asset(entity) != node.asset:
         derive.store_asset(record, world.asset(entity))
-    known = dict(_groups_of(node))
-    for group, value in world.groups(entity).items():
-        if group in GROUPS and group != RECORD_GROUP and known.get(group) != value:
+    known = _groups_of(node)
+    for group, value in draft.groups(entity).items():
+        if group in GROUPS and known.get(group) != value:
             derive.store_component(record, component_from_json(group, value))
 
 
@@ -137,38 +188,38 @@ def _store_overridden(record: Record, before: Record, after: Record, overrides: 
             record[name] = after[name]
 
 
-def _drop_orphans(document: Document, astray: set[int]) -> None:
+def _drop_orphans(draft: _Draft) -> None:
     """Leave out parts whose owner is gone; their entities get records of their own."""
-    index = Index(document.records)
-    document.lines[:] = [
+    index = Index(draft.document.records)
+    draft.document.lines[:] = [
         line
-        for line in document.lines
+        for line in draft.document.lines
         if not isinstance(line, Record)
         or line.kind is None
         or line.kind.role != "part"
-        or id(line) in astray
+        or id(line) in draft.astray
         or not points_nowhere(line, index)
     ]
 
 
-def _blank_dangling(document: Document, owner: dict[int, Entity], astray: set[int]) -> None:
+def _blank_dangling(draft: _Draft) -> None:
     """Make references empty that a reader would refuse because what they meant is gone."""
-    index = Index(document.records)
-    for record in document.records:
-        if id(record) in owner and id(record) not in astray:
+    index = Index(draft.document.records)
+    for record in draft.document.records:
+        if id(record) in draft.owner and id(record) not in draft.astray:
             for name in points_nowhere(record, index):
                 record[name] = ""
 
 
-def _add_missing(world: World, document: Document, owner: dict[int, Entity]) -> bool:
+def _add_missing(draft: _Draft) -> bool:
     """Make records for the entities that no line stands for or implies; whether there were any."""
-    nodes = nodes_of(document)
+    world, nodes = draft.world, draft.nodes()
     there = {node.key for node in nodes}
     keys = [node.key for node in nodes]
     parents = {
         node.key: keys[node.parent] if node.parent >= 0 else None for node in nodes if node.record is None
     }
-    records = Records({owner[id(record)]: record for record in document.records if id(record) in owner})
+    records = draft.records()
     added: list[Record] = []
     for entity in world.entities.tolist():
         parent = world.parent(entity)
@@ -179,40 +230,46 @@ def _add_missing(world: World, document: Document, owner: dict[int, Entity]) -> 
         kept = Record(came.to_bytes()) if came is not None and came.text.strip() else None
         usable = kept is not None and kept.kind is not None and kept.kind.role == "node"
         record = kept if kept is not None and usable else fresh_record(world, entity, records)
-        owner[id(record)] = entity
+        draft.owner[id(record)] = entity
         records.add(entity, record)
         store_parent(world, entity, record, records)
         added.append(record)
-    insert_in_order(document, added)
+    insert_in_order(draft.document, added)
     return bool(added)
 
 
-def _note_records(world: World, document: Document, owner: dict[int, Entity]) -> None:
+def _note_records(draft: _Draft) -> None:
     """Note beside each record what it cannot hold of its entity; notes that still hold are left as they are."""
-    noted, plain = nodes_of(document), nodes_of(document, extras=False)
-    for node, bare in zip(noted, plain, strict=False):
-        entity = owner.get(id(node.record))
-        if entity is None or node.record is None:
-            continue
-        if _notes(world, entity, node, noted[node.parent].key if node.parent >= 0 else None) != NOTHING:
-            parent = plain[bare.parent].key if bare.parent >= 0 else None
-            store_node_extras(node.record, _notes(world, entity, bare, parent))
+    noted = draft.nodes()
+    short = [
+        (place, entity)
+        for place, node in enumerate(noted)
+        if (entity := draft.owner.get(id(node.record))) is not None
+        and _notes(draft, entity, node, noted[node.parent].key if node.parent >= 0 else None) != NOTHING
+    ]
+    plain = draft.plain_nodes() if short else []
+    for place, entity in short:
+        bare = plain[place]
+        assert bare.record is not None  # the nodes of records come first, in the order of the file
+        parent = plain[bare.parent].key if bare.parent >= 0 else None
+        store_node_extras(bare.record, _notes(draft, entity, bare, parent))
 
 
-def _note_scene(world: World, document: Document) -> None:
+def _note_scene(draft: _Draft) -> None:
     """Note in one comment what no record can hold of the scene and of the entities that are only implied."""
+    world, document = draft.world, draft.document
     places = [
         place
         for place, line in enumerate(document.lines)
         if isinstance(line, bytes) and scene_extras(line) is not None
     ]
-    if _scene_notes(world, document, document_extras(document)) == NO_SCENE_NOTES and (
+    if _scene_notes(draft, document_extras(document)) == NO_SCENE_NOTES and (
         document_extras(document).origin is not UNSET or world.origin is None
     ):
         return
     for place in places[:1]:
         document.lines[place] = line_from_scene_extras(NO_SCENE_NOTES)
-    notes = _scene_notes(world, document, NO_SCENE_NOTES)
+    notes = _scene_notes(draft, NO_SCENE_NOTES)
     if notes == NO_SCENE_NOTES:
         if len(places) == 1:  # an empty note keeps one further down from being taken for the first
             del document.lines[places[0]]
@@ -223,9 +280,10 @@ def _note_scene(world: World, document: Document) -> None:
         document.lines.insert(first, line_from_scene_extras(notes))
 
 
-def _scene_notes(world: World, document: Document, said: SceneExtras) -> SceneExtras:
+def _scene_notes(draft: _Draft, said: SceneExtras) -> SceneExtras:
     """What the world says of the scene and neither the records nor the notes `said` do."""
-    found = resources_of(document)
+    world = draft.world
+    found = resources_of(draft.document)
     for name, value in ({} if said.resources is UNSET else said.resources).items():
         found[name] = value
     found = {name: value for name, value in found.items() if value is not None}
@@ -233,9 +291,9 @@ def _scene_notes(world: World, document: Document, said: SceneExtras) -> SceneEx
     resources = {name: value for name, value in wanted.items() if found.get(name) != value}
     resources |= dict.fromkeys(found.keys() - wanted.keys())
     implied = {}
-    for node in nodes_of(document):
+    for node in draft.nodes():
         entity = world.find_key(node.key) if node.record is None else None
-        if entity is not None and (notes := _notes(world, entity, node, UNSET)) != NOTHING:
+        if entity is not None and (notes := _notes(draft, entity, node, UNSET)) != NOTHING:
             implied[node.key] = notes
     origin = UNSET if world.origin is None else world.origin.lla
     return SceneExtras(
@@ -245,13 +303,13 @@ def _scene_notes(world: World, document: Document, said: SceneExtras) -> SceneEx
     )
 
 
-def _notes(world: World, entity: Entity, node: Node, parent: Any) -> NodeExtras:
+def _notes(draft: _Draft, entity: Entity, node: Node, parent: Any) -> NodeExtras:
     """What the world says of an entity and a node does not."""
+    world = draft.world
     pose, said = world.table.local[world.row(entity)].tolist(), node.pose
     above = world.parent(entity)
     above_key = None if above is None else world.key(above)
-    groups, known = world.groups(entity), dict(_groups_of(node))
-    groups.pop(RECORD_GROUP, None)
+    groups, known = draft.groups(entity), _groups_of(node)
     components = {group: value for group, value in groups.items() if known.get(group) != value}
     components |= dict.fromkeys(known.keys() - groups.keys())
     velocity = None
@@ -276,12 +334,14 @@ def _notes(world: World, entity: Entity, node: Node, parent: Any) -> NodeExtras:
     )
 
 
-def _groups_of(node: Node) -> Iterator[tuple[str, Any]]:
+def _groups_of(node: Node) -> Mapping[str, Any]:
     """The components that a node gives its entity, as JSON, with what our notes say of them."""
-    noted = {} if node.extras.components is UNSET else node.extras.components
-    for value in node.components:
-        if group_of(type(value)) not in noted:
-            yield group_of(type(value)), json_from_component(value)
-    for group, value in noted.items():
-        if value is not None:
-            yield group, json_from_component(component_from_json(group, value)) if group in GROUPS else value
+    noted = node.extras.components
+    if noted is UNSET:
+        return node.content.groups
+    typed = {
+        group: json_from_component(component_from_json(group, value)) if group in GROUPS else value
+        for group, value in noted.items()
+        if value is not None
+    }
+    return {group: value for group, value in node.content.groups.items() if group not in noted} | typed
