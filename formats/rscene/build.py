@@ -95,7 +95,7 @@ def line_from_json(item: Any) -> bytes | None:
 
 
 def _apply_notes(world: World, entity: int, node: Node) -> None:
-    if node.extras.velocity is not UNSET:
+    if node.extras.velocity:
         world.set(entity, Velocity(*node.extras.velocity))
     for group, value in ({} if node.extras.components is UNSET else node.extras.components).items():
         try:

@@ -18,7 +18,10 @@ Vector = tuple[float, float, float]
 
 
 class NodeExtras(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """Notes on one record; `components` are by group, None for one that the record wrongly suggests."""
+    """Notes on one record; None stands for what other notes or the record wrongly suggest.
+
+    `components` are by group.
+    """
 
     name: str | UnsetType = UNSET
     key: str | UnsetType = UNSET
@@ -27,7 +30,7 @@ class NodeExtras(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown
     position: Vector | UnsetType = UNSET
     orientation: tuple[float, float, float, float] | UnsetType = UNSET
     scale: Vector | UnsetType = UNSET
-    velocity: tuple[Vector, Vector] | UnsetType = UNSET
+    velocity: tuple[Vector, Vector] | UnsetType | None = UNSET
     components: dict[str, Any] | UnsetType = UNSET
 
 

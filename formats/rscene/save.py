@@ -5,7 +5,7 @@ from operator import is_
 from typing import Any
 
 import numpy as np
-from msgspec import UNSET
+from msgspec import UNSET, UnsetType
 
 from diorama.ecs import Entity, World
 from diorama.ecs.components import GROUPS, component_from_json, group_of, json_from_component
@@ -263,9 +263,8 @@ def _note_scene(draft: _Draft) -> None:
         for place, line in enumerate(document.lines)
         if isinstance(line, bytes) and scene_extras(line) is not None
     ]
-    if _scene_notes(draft, document_extras(document)) == NO_SCENE_NOTES and (
-        document_extras(document).origin is not UNSET or world.origin is None
-    ):
+    said = document_extras(document)
+    if said.origin == _lla(world) and _scene_notes(draft, said) == NO_SCENE_NOTES:
         return
     for place in places[:1]:
         document.lines[place] = line_from_scene_extras(NO_SCENE_NOTES)
@@ -295,12 +294,15 @@ def _scene_notes(draft: _Draft, said: SceneExtras) -> SceneExtras:
         entity = world.find_key(node.key) if node.record is None else None
         if entity is not None and (notes := _notes(draft, entity, node, UNSET)) != NOTHING:
             implied[node.key] = notes
-    origin = UNSET if world.origin is None else world.origin.lla
     return SceneExtras(
-        origin=UNSET if origin == said.origin else origin,
+        origin=UNSET if _lla(world) == said.origin else _lla(world),
         resources=resources or UNSET,
         implied=implied or UNSET,
     )
+
+
+def _lla(world: World) -> tuple[float, float, float] | UnsetType:
+    return UNSET if world.origin is None else world.origin.lla
 
 
 def _notes(draft: _Draft, entity: Entity, node: Node, parent: Any) -> NodeExtras:
@@ -312,7 +314,7 @@ def _notes(draft: _Draft, entity: Entity, node: Node, parent: Any) -> NodeExtras
     groups, known = draft.groups(entity), _groups_of(node)
     components = {group: value for group, value in groups.items() if known.get(group) != value}
     components |= dict.fromkeys(known.keys() - groups.keys())
-    velocity = None
+    velocity: Any = None
     if world.velocities.present[world.row(entity)]:
         row = world.velocities.block[world.row(entity)].tolist()
         velocity = ((row[0], row[1], row[2]), (row[3], row[4], row[5]))
@@ -329,7 +331,7 @@ def _notes(draft: _Draft, entity: Entity, node: Node, parent: Any) -> NodeExtras
         position=part(0, 3),
         orientation=part(3, 7),
         scale=part(7, 10),
-        velocity=UNSET if velocity is None or velocity == node.extras.velocity else velocity,
+        velocity=UNSET if velocity == (node.extras.velocity or None) else velocity,
         components=components or UNSET,
     )
 

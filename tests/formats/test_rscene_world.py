@@ -315,6 +315,22 @@ def test_sensors_move_between_bodies_and_links(workshop: World) -> None:
     assert same_scene(workshop, rscene.read(saved)) == ""
 
 
+@pytest.mark.parametrize("name", ["/World/Robots/Walker", "/World/Robots"])  # a record, an implied folder
+@pytest.mark.parametrize("value", [Velocity((1.0, 0.0, 0.0)), Bounds((1.0, 2.0, 3.0))])
+def test_a_component_that_was_noted_can_be_taken_away(workshop: World, name: str, value: object) -> None:
+    workshop.set(workshop.find(name), value)
+    noted = again(workshop)
+    noted.remove(noted.find(name), type(value))
+    assert rscene.write(noted) == WORKSHOP
+
+
+def test_an_origin_that_was_noted_can_be_taken_away(workshop: World) -> None:
+    workshop.origin = Origin(47.4, 8.5, 400.0)
+    noted = again(workshop)
+    noted.origin = None
+    assert rscene.write(noted) == WORKSHOP
+
+
 def test_links_can_be_moved(workshop: World) -> None:
     workshop.get(workshop.find("/World/Robots/Walker/head"), Transform).position[:] = (0, 0, -0.4)
     assert same_scene(workshop, again(workshop)) == ""
@@ -447,6 +463,8 @@ def test_any_history_of_edits_comes_back(data: st.DataObject) -> None:
     for _ in range(data.draw(st.integers(1, 5))):
         if len(world):
             edit(data, world)
+        if data.draw(st.booleans()):
+            world = again(world)
     saved = rscene.write(world)
     reread = rscene.read(saved)
     assert rscene.write(forget(reread)) == saved
@@ -455,9 +473,8 @@ def test_any_history_of_edits_comes_back(data: st.DataObject) -> None:
 
 def edit(data: st.DataObject, world: World) -> None:
     entity = data.draw(st.sampled_from(world.entities.tolist()))
-    action = data.draw(
-        st.sampled_from(["move", "turn", "size", "name", "parent", "spawn", "despawn", "asset", "hide"])
-    )
+    poses, tree = ["move", "turn", "size", "drive", "stop"], ["name", "parent", "spawn", "despawn"]
+    action = data.draw(st.sampled_from([*poses, *tree, "asset", "hide", "bare", "place", "weather"]))
     transform = world.get(entity, Transform)
     if action == "move":
         transform.position[:] = data.draw(st.tuples(*[st.floats(-1e6, 1e6)] * 3))
@@ -484,6 +501,18 @@ def edit(data: st.DataObject, world: World) -> None:
         world.set_asset(entity, "meshes/other.glb")
     elif action == "hide":
         world.set(entity, Appearance("paint", "rubber", False))
+    elif action == "bare":
+        for cls in (Appearance, Bounds, Classification, Sensor):
+            if world.has(entity, cls):
+                world.remove(entity, cls)
+    elif action == "drive":
+        world.set(entity, Velocity((1.0, 0.0, 0.0), (0.0, 0.0, 0.5)))
+    elif action == "stop" and world.has(entity, Velocity):
+        world.remove(entity, Velocity)
+    elif action == "place":
+        world.origin = data.draw(st.sampled_from([None, Origin(47.4, 8.5, 400.0), Origin(0.0, 0.0, 0.0)]))
+    elif action == "weather":
+        world.set_resource("weather", data.draw(st.sampled_from([None, "sunny", {"preset": "clear"}])))
 
 
 MINIMAL = b"""raisim_engine_scene 1
