@@ -40,6 +40,7 @@ class Records:
     def __init__(self, of: dict[Entity, Record]) -> None:
         self.of = of
         self._owner = {path_of(record): entity for entity, record in of.items() if _has_path(record)}
+        self._last: dict[str, int] = {}  # path -> the last number that was given to one of it
 
     def add(self, entity: Entity, record: Record) -> None:
         """Note a new record."""
@@ -54,10 +55,12 @@ class Records:
 
     def free(self, path: str, entity: Entity) -> str:
         """The path, or the path with the first number after it that nobody else has."""
-        free, count = path, 2
+        # Who has a record may have one of the lower numbers already; the others are spared the search.
+        free, number = path, 1 if entity in self.of else self._last.get(path, 1)
         while self._owner.get(free, entity) != entity:
-            free = f"{path}#{count}"
-            count += 1
+            number += 1
+            free = f"{path}#{number}"
+        self._last[path] = number
         return free
 
 
@@ -138,13 +141,12 @@ def _body(world: World, parent: Entity | None, records: Records) -> tuple[str, s
 
 def _is_folder(world: World, entity: Entity, records: Records) -> bool:
     """Whether an entity and all above it have no pose of their own."""
-    if world.table.local[world.row(entity)].tolist() != IDENTITY:
-        return False
-    parent = world.parent(entity)
-    if parent is None:
-        return True
-    above = records.of.get(parent)
-    return above.tag == "group" if above is not None else _is_folder(world, parent, records)
+    above: Entity | None = entity
+    while above is not None and above not in records.of:
+        if world.table.local[world.row(above)].tolist() != IDENTITY:
+            return False
+        above = world.parent(above)
+    return above is None or records.of[above].tag == "group"
 
 
 def _free_path(world: World, entity: Entity, records: Records) -> str:

@@ -85,7 +85,7 @@ def _references(record: Record, kind: Kind, index: Index) -> Iterator[str]:
             continue
         found = index.resource(target) if wanted in ("material", "asset") else index.node(target)
         if found is None or (wanted != "node" and found.tag != wanted):
-            yield f"{name}: no {wanted} is named {target!r}{did_you_mean(target, index.names())}"
+            yield f"{name}: no {wanted} is named {target!r}{index.hint(target)}"
 
 
 def _parent(record: Record, kind: Kind, index: Index) -> Iterator[str]:
@@ -100,7 +100,7 @@ def _parent(record: Record, kind: Kind, index: Index) -> Iterator[str]:
         return
     parent = index.node(parent_id)
     if parent is None:
-        yield f"{name}: no node has the id {parent_id!r}{did_you_mean(parent_id, index.names())}"
+        yield f"{name}: no node has the id {parent_id!r}{index.hint(parent_id)}"
     elif path_of(parent) != posixpath.dirname(path):
         yield f"path and parent disagree: {parent_id!r} is {path_of(parent)}"
 

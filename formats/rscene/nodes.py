@@ -106,6 +106,24 @@ def _noted(record: Record) -> NodeExtras:
         return NOTHING
 
 
+class _Distinct:
+    """Texts told apart: a second one of the same gets `#2` behind it, a third `#3`."""
+
+    def __init__(self) -> None:
+        self.places: dict[str, int] = {}  # text -> node
+        self._last: dict[str, int] = {}  # text -> the last number that was given to one of it
+
+    def add(self, text: str, place: int) -> str:
+        """The text, or the text with the first free number after it."""
+        free, number = text, self._last.get(text, 1)
+        while free in self.places:
+            number += 1
+            free = f"{text}#{number}"
+        self._last[text] = number
+        self.places[free] = place
+        return free
+
+
 class _Tree:
     def __init__(self, document: Document, use_extras: bool) -> None:
         self.nodes: list[Node] = []
@@ -114,8 +132,8 @@ class _Tree:
         self.place: dict[int, int] = {}  # id(record) -> node
         self.folders: dict[str, int] = {}  # path -> node of an implied folder
         self.links: dict[tuple[int, str], int] = {}
-        self.names: dict[str, int] = {}
-        self.keys: dict[str, int] = {}
+        self.names = _Distinct()
+        self.keys = _Distinct()
         self.counts: dict[tuple[str, str], int] = {}
         self.contents: dict[tuple[bytes | None, ...], Content] = {}
         graph = document.last("scene_graph")
@@ -140,8 +158,8 @@ class _Tree:
         content = self._content(seen)
         node = Node(
             record=record,
-            name=self._unique(noted.name or name, self.names),
-            key=self._unique(noted.key or key, self.keys),
+            name=self.names.add(noted.name or name, len(self.nodes)),
+            key=self.keys.add(noted.key or key, len(self.nodes)),
             pose=derive.pose_of(seen),
             asset=content.asset if noted.asset is UNSET else noted.asset,
             content=content,
@@ -175,16 +193,6 @@ class _Tree:
         count = self.counts[path, what] = self.counts.get((path, what), -1) + 1
         name = f"{path}/{what}_{count}"
         return name, (derive.plain(record.get("id")) if "id" in record else "") or name
-
-    def _unique(self, text: str, taken: dict[str, int]) -> str:
-        """The text, or the text with the first free number after it."""
-        free = text
-        count = 2
-        while free in taken:
-            free = f"{text}#{count}"
-            count += 1
-        taken[free] = len(self.nodes)
-        return free
 
     def _parent(self, place: int) -> int:
         node = self.nodes[place]
@@ -229,18 +237,22 @@ class _Tree:
 
     def _folder(self, path: str) -> int:
         """The folder of a path, made when no record is one; the path of a thing is passed over."""
-        if not path.strip("/"):
-            return -1
-        record = self.index.path(path)
-        if record is not None and record.tag == "group":
-            return self.place[id(record)]
-        if record is not None:
-            return self._folder(posixpath.dirname(path))
-        if path not in self.folders:
-            shown = derive.plain(path)
-            above = self._folder(posixpath.dirname(path))
-            self.folders[path] = self._imply(shown, f"folder_{shown}", above)
-        return self.folders[path]
+        missing: list[str] = []
+        found = -1
+        while path.strip("/") and found < 0:
+            record = self.index.path(path)
+            if record is None:
+                missing.append(path)
+                found = self.folders.get(path, -1)
+            elif record.tag == "group":
+                found = self.place[id(record)]
+            path = posixpath.dirname(path)
+        for path in reversed(missing):
+            if path not in self.folders:
+                shown = derive.plain(path)
+                self.folders[path] = self._imply(shown, f"folder_{shown}", found)
+            found = self.folders[path]
+        return found
 
     def _link(self, body: int, link: str) -> int:
         """The link of an articulated system, or the body itself."""
@@ -252,10 +264,10 @@ class _Tree:
         return self.links[body, link]
 
     def _imply(self, name: str, key: str, parent: int) -> int:
-        key = self._unique(key, self.keys)
+        key = self.keys.add(key, len(self.nodes))
         noted = self.implied.get(key, NOTHING)
         name = name if noted.name is UNSET else noted.name
-        node = Node(record=None, name=self._unique(name, self.names), key=key, parent=parent)
+        node = Node(record=None, name=self.names.add(name, len(self.nodes)), key=key, parent=parent)
         node.note(noted)
         if noted.asset is not UNSET:
             node.asset = noted.asset
@@ -266,7 +278,7 @@ class _Tree:
         """The node of a key that our notes name; a folder that nothing else implies any more is made again."""
         if key is None:
             return -1
-        found = self.keys.get(key)
+        found = self.keys.places.get(key)
         if found is not None:
             return found
         return self._folder(key.removeprefix("folder_")) if key.startswith("folder_/") else -1

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 
 from diorama.formats.rscene import tokens
 from diorama.formats.rscene.document import Record
+from diorama.schemas.errors import did_you_mean
 
 REQUIRED_REFERENCES = {
     "wire": ("bodyA", "bodyB"),
@@ -11,6 +12,8 @@ REQUIRED_REFERENCES = {
     "terrain_region": ("cloneSource",),
     "articulated": ("resourceId",),
 }
+# The most searches for a similar name in one file: each compares with all names there are.
+MOST_HINTS = 20
 # The id a node has when none is written, before its path.
 DEFAULT_ID = {"group": "folder", "terrain_region": "terrain"}
 
@@ -44,6 +47,7 @@ class Index:
         self._nodes: dict[str, Record] = {}
         self._paths: dict[str, Record] = {}
         self._resources: dict[str, Record] = {}
+        self._hints: dict[str, str] = {}
         for record in records:
             role = record.kind.role if record.kind else ""
             if role == "node":
@@ -70,9 +74,11 @@ class Index:
         """The resource with this id or name."""
         return self._resources.get(name)
 
-    def names(self) -> list[str]:
-        """Every id and path of a node and every name of a resource."""
-        return [*self._nodes, *self._paths, *self._resources]
+    def hint(self, wrong: str) -> str:
+        """`; did you mean 'x'?` of every id, path and name there is, for the first few wrong ones."""
+        if wrong not in self._hints and len(self._hints) < MOST_HINTS:
+            self._hints[wrong] = did_you_mean(wrong, [*self._nodes, *self._paths, *self._resources])
+        return self._hints.get(wrong, "")
 
 
 def owner_of(record: Record, index: Index) -> Record | None:

@@ -108,10 +108,14 @@ class _Checker:
             record.take_keys(self.last[2])
         else:
             self.last = count, keys, record.keys
-            found = [key for key in keys if key is not None]
-            if len(record.keys) < len(found):
-                again = next(key for key in found if found.count(key) > 1)
-                yield f"key {again.decode('utf-8', 'backslashreplace')} is written twice"
+            # Of a key that is written twice the record knows the last.
+            again = [
+                key
+                for index, key in enumerate(keys, count + 1)
+                if key is not None and record.keys[key] != index
+            ]
+            if again:
+                yield f"key {again[0].decode('utf-8', 'backslashreplace')} is written twice"
                 self.last = (-1, [], {})
         if record.extra(KEY) is not None:
             try:
@@ -207,7 +211,7 @@ def _reference_problems(records: list[Record]) -> Iterator[tuple[Record, str]]:
             begun.add(id(record))
         for name in points_nowhere(record, index):
             wanted = record.get(name)
-            near = did_you_mean(wanted, index.names())
+            near = index.hint(wanted)
             if kind.role == "part":
                 yield record, f"no {kind.owner} has this path{near}"
             else:

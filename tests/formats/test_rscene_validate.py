@@ -118,3 +118,9 @@ def test_the_linter_names_what_is_odd(lines: list[bytes], message: str) -> None:
     assert errors(data) == []
     found = warnings(data)
     assert any(message in line for line in found), found
+
+
+def test_only_the_first_of_many_wrong_names_are_searched_for() -> None:
+    lines = [BOX % b"A%d" % number + b" assetId=/World/A%d_" % number for number in range(50)]
+    hinted = ["did you mean" in line for line in warnings(HEAD + b"\n".join(lines))]
+    assert hinted == [True] * 20 + [False] * 30

@@ -597,6 +597,30 @@ def test_strict_reading_names_every_error_and_lenient_forgives_it() -> None:
     assert rscene.write(forget(world)) == bad
 
 
+def test_a_path_may_be_deeper_than_python_can_recurse() -> None:
+    steps = 3000
+    world = rscene.read(HEAD + box("/World" + "/a" * steps))
+    assert len(world) == steps + 1
+    world.spawn("new", parent=world.find("/World" + "/a" * (steps - 1)))
+    assert same_scene(world, again(world)) == ""
+
+
+def test_things_with_one_path_are_told_apart_by_number() -> None:
+    world = rscene.read(HEAD + box("/World/a") * 3 + box("/World/a#2"))
+    assert [name for name in world.names if name != "/World"] == [
+        "/World/a",
+        "/World/a#2",
+        "/World/a#3",
+        "/World/a#2#2",
+    ]
+    for number in range(3):
+        world.spawn(f"{number}/new")
+    reread = again(world)
+    paths = [record["path"] for record in parse(rscene.write(reread)).of("group")]
+    assert paths == ["/World/new", "/World/new#2", "/World/new#3"]
+    assert same_scene(world, reread) == ""
+
+
 def test_circles_are_errors_and_are_cut_when_forgiven() -> None:
     bad = HEAD + box("/World/A", "id=a", "parentGroupId=b") + box("/World/B", "id=b", "parentGroupId=a")
     with pytest.raises(SceneError, match="its parents go in a circle"):
