@@ -28,7 +28,7 @@ from diorama.formats.aerosim_typed import batch_from_bytes
 from diorama.formats.aerosim_write import document
 from diorama.formats.files import read_file, replace_file
 from diorama.formats.findings import Findings
-from diorama.schemas.errors import Problem
+from diorama.schemas.errors import Problem, StateError
 
 __all__ = ["check", "document", "parse", "read", "world_from_document", "write"]
 
@@ -91,7 +91,11 @@ def write(world: World, path: str | Path, *, profile: str | None = None) -> None
     check_profile(profile)
     propagate(world)
     content = document(world) if profile is None else profile_document(world)
-    if profile == "aerosim-message":
-        replace_file(path, message(content, platform_time_ns=time_ns()))
-    else:
-        replace_file(path, orjson.dumps(content, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
+    try:
+        if profile == "aerosim-message":
+            data = message(content, platform_time_ns=time_ns())
+        else:
+            data = orjson.dumps(content, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+    except orjson.JSONEncodeError as error:
+        raise StateError(f"{path}: some component or resource cannot be written as JSON: {error}") from None
+    replace_file(path, data)

@@ -18,7 +18,7 @@ from diorama.schemas.errors import Problem, did_you_mean
 MISSING: Any = object()
 AT = "@"
 _IDENTIFIER = regex(r"[a-zA-Z][a-zA-Z0-9_-]*")
-_MAX_SHOWN = 60
+MAX_SHOWN = 60
 
 
 @dataclass(slots=True)
@@ -171,6 +171,8 @@ def integer(low: float = -inf, high: float = inf) -> Check:
             return source.error(path, f"expected a whole number, got {shown(value)}")
         if not low <= value <= high:
             return source.error(path, f"expected a whole number {_range(low, high)}, got {value}")
+        if abs(value) >= 2**63:  # JSON could not be written again
+            return source.error(path, f"expected a whole number of at most 64 bits, got {value}")
         return int(value)
 
     return run
@@ -236,7 +238,7 @@ def shown(value: Any) -> str:
     if isinstance(value, dict | list):
         return "an object" if isinstance(value, dict) else "an array"
     written = dumps(value).decode()
-    return written if len(written) <= _MAX_SHOWN else written[: _MAX_SHOWN - 1] + "…"
+    return written if len(written) <= MAX_SHOWN else written[: MAX_SHOWN - 1] + "…"
 
 
 def _range(low: float, high: float) -> str:

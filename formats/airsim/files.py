@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path as FilePath
 from typing import Any
 
-from diorama.formats.airsim.fields import MISSING, Source, shown
+from diorama.formats.airsim.fields import MAX_SHOWN, MISSING, Source, shown
 from diorama.formats.files import read_file
 from diorama.formats.jsonc import Document, Path, parse
 from diorama.schemas.errors import Problem, SceneError
@@ -43,10 +43,10 @@ class Library:
 
     def _open(self, scene: Source, path: Path, name: str) -> Document | None:
         if name not in self.read:
-            file = next((folder / name for folder in self.folders if (folder / name).is_file()), None)
+            file = next((folder / name for folder in self.folders if _is_file(folder / name)), None)
             if file is None:
                 looked = ", ".join(str(folder) for folder in self.folders)
-                scene.error(path, f"no file {name!r} in {looked}")
+                scene.error(path, f"no file {name[:MAX_SHOWN]!r} in {looked}")
                 self.read[name] = None
             else:
                 try:
@@ -56,6 +56,13 @@ class Library:
                     self.errors.extend(error.problems)
                     self.read[name] = None
         return self.read[name]
+
+
+def _is_file(path: FilePath) -> bool:
+    try:
+        return path.is_file()
+    except OSError:  # such as a name that is longer than names can be
+        return False
 
 
 def value_at(document: Document, path: Path) -> Any:
@@ -77,16 +84,17 @@ def merge(first: Any, second: Any) -> Any:
         return merged
     if isinstance(first, list) and isinstance(second, list):
         merged_list = list(first)
-        places = {
-            item["name"]: index
-            for index, item in enumerate(first)
-            if isinstance(item, dict) and "name" in item
-        }
+        places = {name: index for index, item in enumerate(first) if (name := _name_of(item))}
         for item in second:
-            place = places.get(item.get("name")) if isinstance(item, dict) else None
+            place = places.get(_name_of(item))
             if place is None:
                 merged_list.append(item)
             else:
                 merged_list[place] = merge(merged_list[place], item)
         return merged_list
     return second
+
+
+def _name_of(item: Any) -> str:
+    name = item.get("name") if isinstance(item, dict) else None
+    return name if isinstance(name, str) else ""

@@ -184,7 +184,7 @@ def _actors(
 ) -> Batch:
     batch = Batch()
     blueprints: dict[Any, Blueprint] = {}
-    taken: dict[str, Path] = {}
+    taken: set[str] = set()
     spawned = scene.get("spawn-objects", {})
     found = [
         *((actor, "robot") for actor in scene.get("actors", [])),
@@ -198,10 +198,10 @@ def _actors(
         path = actor[AT][1]
         name = actor.get("name", "")
         if name in taken:
-            source.error(
-                (*path, "name"), f"there is already an actor named {name!r}; names are unique in a scene"
-            )
-        taken[name] = path
+            what_has_it = "a part of a robot" if "/" in name else "an actor"
+            message = f"there is already {what_has_it} named {name!r}; names are unique in a scene"
+            source.error((*path, "name"), message)
+        first = len(batch.names)
         pose = read_pose(source, (*path, "origin"), actor.get("origin"), home)
         if what == "robot":
             blueprint = _blueprint(library, source, path, actor, "robot-config", blueprints)
@@ -218,6 +218,7 @@ def _actors(
             settings = plain(actor, "name", "asset-path", "scale", "origin")
             scale = actor.get("scale", (1.0, 1.0, 1.0))
             batch.add(name, pose, [Actor("object", settings)], asset=actor.get("asset-path", ""), scale=scale)
+        taken.update(batch.names[first:])
     return batch
 
 

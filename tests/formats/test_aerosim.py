@@ -1,6 +1,7 @@
 """The scene document: the seed's example, everything it may say, everything that is wrong with it, round trips."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ from diorama.ecs import (
     locate,
     propagate,
 )
-from diorama.formats.aerosim import document, parse, world_from_document
+from diorama.formats.aerosim import document, parse, world_from_document, write
 from diorama.formats.aerosim_typed import batch_from_bytes
 from diorama.geo import Ellipsoid, Origin
 from diorama.schemas.errors import Problem, SceneError, StateError
@@ -451,6 +452,18 @@ def test_what_cannot_be_written_is_refused() -> None:
     world.get(drone, Transform).position[1] = np.inf
     with pytest.raises(StateError, match="entity 'drone': position: expected finite numbers"):
         document(world)
+
+
+@pytest.mark.parametrize("profile", [None, "aerosim-message"])
+def test_what_json_cannot_hold_is_refused_and_the_file_stays(tmp_path: Path, profile: str | None) -> None:
+    world = World(Origin(0.0, 0.0, 0.0))
+    file = tmp_path / "x.scene.json"
+    write(world, file)
+    before = file.read_bytes()
+    world.set_resource("count", 2**64)
+    with pytest.raises(StateError, match=r"x.scene.json: some component or resource cannot be written as"):
+        write(world, file, profile=profile)
+    assert file.read_bytes() == before
 
 
 def test_comments_are_read_too() -> None:

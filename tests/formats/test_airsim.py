@@ -318,6 +318,49 @@ def test_a_link_and_a_sensor_of_one_name_get_two_entities(tmp_path: Path) -> Non
     assert {"R/Nose", "R/sensors/Nose"} < set(read(scene).names)
 
 
+@pytest.mark.parametrize(
+    ("scene", "message"),
+    [
+        (
+            {"actors": [{"type": "robot", "name": "R", "robot-config": "x" * 5000}]},
+            "actors[0].robot-config: no file 'xxx",
+        ),
+        (
+            {
+                "actors": [{"type": "robot", "name": "R", "robot-config": {"links": [{"name": "Nose"}]}}],
+                "spawn-objects": {"sim-packaged": [{"name": "R/Nose", "asset-path": "x"}]},
+            },
+            "spawn-objects.sim-packaged[0].name: there is already a part of a robot named 'R/Nose'",
+        ),
+        (
+            {"clock": {"type": "steppable", "step-ns": 2.0**70}},
+            "clock.step-ns: expected a whole number of at most 64 bits",
+        ),
+    ],
+)
+def test_what_only_shows_beyond_the_file_is_an_error_with_its_place(
+    tmp_path: Path, scene: dict[str, Any], message: str
+) -> None:
+    file = tmp_path / "s.jsonc"
+    file.write_bytes(orjson.dumps({"id": "S", **scene}))
+    with pytest.raises(SceneError) as refused:
+        read(file)
+    assert str(refused.value).startswith(f"{file}:1:")
+    assert message in str(refused.value)
+
+
+def test_configs_whose_unknown_parts_have_odd_names_are_laid_over_each_other(tmp_path: Path) -> None:
+    config = {"links": [{"name": "Nose"}], "later": [{"name": [1]}, {"name": "a", "x": 1}]}
+    over = {"links": [], "later": [{"name": [1]}, {"name": "a", "y": 2}]}
+    file = tmp_path / "s.jsonc"
+    file.write_bytes(
+        orjson.dumps({"id": "S", "actors": [{"type": "robot", "name": "R", "robot-config": [config, over]}]})
+    )
+    world = read(file)
+    settings = world.get(world.find("R"), Actor).settings
+    assert settings["later"] == [{"name": [1]}, {"name": "a", "x": 1, "y": 2}, {"name": [1]}]
+
+
 def test_progress_is_told() -> None:
     told: list[tuple[str, int, int]] = []
     read(FOLDER / "drone.jsonc", progress=lambda *step: told.append(step))
