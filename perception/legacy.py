@@ -57,6 +57,9 @@ def legacy_properties(given: Properties) -> tuple[dict[str, Any], list[Problem]]
     """
     defaults: dict[str, Any] = {name: key.default for name, key in PROPERTIES.items()}
     values, problems = dict(defaults), []
+    if not _is_shaped(given):
+        expected = "expected properties by name, or a list of objects with name and value"
+        return defaults, [Problem(f"{expected}, got {given!r}", "ObjectController.Properties")]
     for name, raw in _pairs(given):
         if name in _OTHERS or raw in ("", None):
             continue
@@ -70,9 +73,15 @@ def legacy_properties(given: Properties) -> tuple[dict[str, Any], list[Problem]]
     return (values if values["isEgo"] is True else defaults), problems
 
 
+def _is_shaped(given: Any) -> bool:
+    if isinstance(given, list | tuple):
+        return all(isinstance(item, Mapping) for item in given)
+    return isinstance(given, Mapping)
+
+
 def _pairs(given: Properties) -> Iterator[tuple[str, Any]]:
     if isinstance(given, Mapping):
-        yield from given.items()
+        yield from ((str(name), value) for name, value in given.items())
     else:
         yield from ((str(item.get("name")), item.get("value")) for item in given)
 

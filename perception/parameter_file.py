@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Iterator, Mapping
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -243,4 +244,4 @@ def _noise_v2(values: Mapping[str, Any]) -> NoiseV2:
 
 
 def _nanoseconds(seconds: float) -> int:
-    return round(seconds * 1e9)
+    return round(Fraction(seconds) * 1_000_000_000)  # exact: no delay overflows

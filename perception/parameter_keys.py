@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date
 from itertools import pairwise
-from math import inf, isfinite
+from math import inf
+from sys import float_info
 from typing import Any, TypeGuard
 
 from diorama.perception.parameters import ELLIPSE_Y_RADII
@@ -31,8 +32,8 @@ class Key:
 
 
 def is_number(value: object) -> TypeGuard[float]:
-    """A finite int or float; True and False are not numbers."""
-    return isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value)
+    """An int or float that a finite double can hold; True and False are not numbers."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= float_info.max
 
 
 def number(low: float = -inf, high: float = inf, *, above: bool = False) -> Check:

@@ -141,6 +141,7 @@ WRONG = [
     ("delay", float("nan"), "not below 0"),
     ("delay", "0.1", "text in YAML"),
     ("delay", True, "a number"),
+    ("delay", 10**400, "not below 0"),
     ("range", 0, "greater than 0"),
     ("range", float("inf"), "greater than 0"),
     ("occlusionless", "yes", "true or false"),
@@ -279,6 +280,16 @@ def test_which_of_file_and_legacy_counts(override: bool, model: int, listed: boo
 def test_properties_of_a_controller_that_is_no_ego_do_not_count() -> None:
     assert detection({"isEgo": "false", "detectionSensorRange": 10}).range == 300.0
     assert detection({"detectionSensorRange": 10}).range == 10.0
+
+
+@pytest.mark.parametrize("properties", [3.5, "isEgo", [None], [{"name": "isEgo"}, "x"]])
+def test_properties_that_are_none_are_refused(properties: Any) -> None:
+    text = complaints({DETECTION_TOPIC: {"version": VERSION}}, properties)
+    assert text.startswith("ObjectController.Properties: expected properties by name, or a list of objects")
+
+
+def test_a_delay_may_be_longer_than_any_run() -> None:
+    assert detection(override_legacy_configuration=True, delay=1e308).delay_ns == 10**9 * int(1e308)
 
 
 def test_a_value_that_does_not_count_is_said_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
