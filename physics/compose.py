@@ -175,8 +175,14 @@ def _merge_options(spec: MjSpec, parts: Mapping[str, MjSpec], given: Mapping[str
     if problems:
         raise SceneError(problems)
     for field, value in settled.items():
-        for target in (spec, *parts.values()):
-            setattr(target.option, field, value)
+        try:
+            for target in (spec, *parts.values()):
+                setattr(target.option, field, value)
+        except TypeError:
+            usual = getattr(defaults, field)
+            raise SceneError(f"option {field!r}: expected a value such as {usual}, got {value!r}") from None
+    if not 0 < spec.option.timestep < np.inf:
+        raise SceneError(f"option 'timestep': expected a number above 0, got {spec.option.timestep}")
     # Memory that every file sizes for itself adds up; where one leaves it to MuJoCo, so do we.
     memory = [part.memory for part in parts.values()]
     spec.memory = sum(memory) if memory and min(memory) > 0 else -1

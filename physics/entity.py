@@ -261,7 +261,10 @@ class SceneEntity:
         """Place the root: poses (N, 7) in the world. A fixed base is moved as well."""
         ids = self._sim.ids(env_ids)
         values = self._rows(pose, ids, 7, "pose")
-        position, quat = values[:, :3] - self._offsets[ids], normalized(values[:, 3:])
+        try:
+            position, quat = values[:, :3] - self._offsets[ids], normalized(values[:, 3:])
+        except ValueError as error:
+            raise StateError(f"entity {self.name!r}: pose: {error}") from None
         if self.index.floating:
             q = self.index.root_qpos
             self._sim.qpos[ids, q : q + 3], self._sim.qpos[ids, q + 3 : q + 7] = position, quat
@@ -322,6 +325,10 @@ class SceneEntity:
         slices = self.index.joint_v_slices if velocity else self.index.joint_q_slices
         if joint_ids is not None:
             chosen = np.atleast_1d(np.asarray(joint_ids, dtype=np.int64))
+            if chosen.size and not (chosen.min() >= 0 and chosen.max() < len(slices)):
+                raise StateError(
+                    f"entity {self.name!r}: joint_ids: expected indices of {len(slices)} joints, got {chosen.tolist()}"
+                )
             addresses = np.concatenate([addresses[slices[joint]] for joint in chosen])
         rows = np.arange(self._sim.num_envs)[ids]
         what = "joint velocities" if velocity else "joint positions"

@@ -16,6 +16,7 @@ from diorama.schemas.errors import Problem, SceneError, did_you_mean
 KEEP_VISUALS = '<mujoco><compiler discardvisual="false" fusestatic="false" strippath="false"/></mujoco>'
 # What a path must lose to be the name of an asset.
 UNWANTED = ("..", "/", "package:")
+ACTUATOR_KINDS = ("position", "velocity", "motor")
 # Element lists of a spec whose members get a name if they have none.
 NAMED_KINDS = {
     "body": "bodies",
@@ -41,6 +42,7 @@ def entity_spec(name: str, cfg: EntityCfg) -> EntitySpec:
     place = f"entity {name!r}"
     if (cfg.spec_fn is None) == (cfg.file is None):
         raise SceneError(f"{place}: expected either spec_fn or file, got {_both(cfg)}")
+    _check_initial_state(cfg.init_state, f"{place}: init_state")
     mesh_files: dict[str, str] = {}
     if cfg.file is not None:
         spec = read_spec(cfg.file, place)
@@ -85,6 +87,16 @@ def _keep_inertias(spec: MjSpec, model: MjModel) -> None:
     spec.compiler.settotalmass = -1
 
 
+def _check_initial_state(initial: InitialStateCfg, place: str) -> None:
+    """Refuse a start that would make an environment diverge at once."""
+    for field, count in (("pos", 3), ("rot", 4), ("lin_vel", 3), ("ang_vel", 3)):
+        value = getattr(initial, field)
+        if value is not None and (np.shape(value) != (count,) or not np.isfinite(value).all()):
+            raise SceneError(f"{place}.{field}: expected {count} finite numbers, got {value}")
+    if initial.rot is not None and not any(initial.rot):
+        raise SceneError(f"{place}.rot: expected a quaternion w, x, y, z that is not zero")
+
+
 def _both(cfg: EntityCfg) -> str:
     return "both" if cfg.spec_fn is not None else "neither"
 
@@ -116,8 +128,8 @@ def mujoco_problem(error: Exception, place: str, file: str = "") -> Problem:
     """MuJoCo's own message as a problem, with the line number it mentions."""
     message = " ".join(str(error).split())
     line = re.search(r"line(?: number)?[ =](\d+)", message, re.IGNORECASE)
-    known = int(line.group(1)) if line and file else None
-    return Problem(f"MuJoCo says: {message}", path=place, file=file, line=known)
+    known = int(line.group(1)) if line and file else 0  # MuJoCo says 0 when it does not know
+    return Problem(f"MuJoCo says: {message}", path=place, file=file, line=known or None)
 
 
 def name_elements(spec: MjSpec) -> None:
@@ -205,6 +217,10 @@ def _file_elements(spec: MjSpec) -> list[tuple[Any, str, str]]:
 
 def add_actuators(spec: MjSpec, cfg: ActuatorCfg, entity: str) -> None:
     """Add an actuator named after its joint for each joint the expressions match."""
+    if cfg.kind not in ACTUATOR_KINDS:
+        near = did_you_mean(cfg.kind, ACTUATOR_KINDS)
+        expected = f"expected kind to be one of {listed(ACTUATOR_KINDS)}"
+        raise SceneError(f"entity {entity!r}: actuators: {expected}, got {cfg.kind!r}{near}")
     scalar = (mujoco.mjtJoint.mjJNT_HINGE, mujoco.mjtJoint.mjJNT_SLIDE)
     joints = {joint.name: joint for joint in spec.joints if joint.type in scalar}
     for name in matching_names(cfg.target_names_expr, joints, f"entity {entity!r}: actuators"):
@@ -230,7 +246,11 @@ def matching_names(expressions: Iterable[str], names: Iterable[str], place: str)
     known = list(names)
     chosen: set[str] = set()
     for expression in expressions:
-        matched = {name for name in known if re.fullmatch(expression, name)}
+        try:
+            pattern = re.compile(expression)
+        except re.error as error:
+            raise SceneError(f"{place}: expected a regular expression, got {expression!r}: {error}") from None
+        matched = {name for name in known if pattern.fullmatch(name)}
         if not matched:
             near = did_you_mean(expression, known)
             raise SceneError(f"{place}: nothing matches {expression!r}{near} (known: {listed(known)})")

@@ -18,12 +18,12 @@ from diorama.physics.entity_spec import listed
 from diorama.physics.index import EntityIndex, entity_index
 from diorama.physics.keyframes import INIT_KEY, merged_keys
 from diorama.physics.mujoco_import import MjModel, MjSpec, mujoco
-from diorama.physics.sensor_config import ContactSensorCfg, RayCastSensorCfg, references
+from diorama.physics.sensor_config import RAY_FRAMES, ContactSensorCfg, RayCastSensorCfg, references
 from diorama.physics.sensor_spec import check_reference
 from diorama.physics.sensors import BuiltinSensor, ContactSensor, RayCastSensor
 from diorama.physics.simulation import Divergence, EnvIds, Ints, Simulation
 from diorama.physics.terrain import Terrain
-from diorama.schemas.errors import StateError, did_you_mean
+from diorama.schemas.errors import SceneError, StateError, did_you_mean
 
 logger = logging.getLogger(__name__)
 Floats = NDArray[np.float64]
@@ -52,6 +52,9 @@ class Scene:
         for sensor in cfg.sensors:
             for ref in references(sensor):
                 check_reference(self.spec, ref, f"sensor {sensor.key!r}")
+            if isinstance(sensor, RayCastSensorCfg) and sensor.frame.type not in RAY_FRAMES:
+                expected = f"expected a frame of type {' or '.join(RAY_FRAMES)}"
+                raise SceneError(f"sensor {sensor.key!r}: {expected}, got {sensor.frame.type!r}")
         self._simulation: Simulation | None = None
         self._entities: dict[str, SceneEntity] = {}
         self._sensors: dict[str, Sensor] = {}

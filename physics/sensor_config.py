@@ -150,6 +150,10 @@ class PinholeCameraPatternCfg:
 RayPattern = GridPatternCfg | RingPatternCfg | PinholeCameraPatternCfg
 
 
+# The elements that rays can start from.
+RAY_FRAMES = ("body", "xbody", "site", "geom")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RayCastSensorCfg(SensorCfg):
     """Distances along rays that start at a frame (a body, site or geom).

@@ -9,6 +9,7 @@ from diorama.schemas.errors import SceneError, did_you_mean
 
 # Fields of a contact in MuJoCo's order, with their width; the bit of a field is its place here.
 CONTACT_FIELDS = {"found": 1, "force": 3, "torque": 3, "dist": 1, "pos": 3, "normal": 3, "tangent": 3}
+MODES = {"geom": "mjOBJ_GEOM", "body": "mjOBJ_BODY", "subtree": "mjOBJ_XBODY"}
 REDUCTIONS = ("none", "mindist", "maxforce", "netforce")
 # Element type in a configuration -> list of such elements in a spec.
 ELEMENTS = {
@@ -72,6 +73,11 @@ def add_contact_sensor(spec: MjSpec, cfg: ContactSensorCfg) -> list[str]:
     unknown = [field for field in cfg.fields if field not in CONTACT_FIELDS]
     if unknown or not cfg.fields:
         raise SceneError(f"{place}: expected fields of {listed(CONTACT_FIELDS)}, got {listed(unknown)}")
+    if cfg.reduce not in REDUCTIONS:
+        near = did_you_mean(cfg.reduce, REDUCTIONS)
+        raise SceneError(
+            f"{place}: expected reduce to be one of {listed(REDUCTIONS)}, got {cfg.reduce!r}{near}"
+        )
     primaries = _matches(spec, cfg.primary, place)
     secondary = _matches(spec, cfg.secondary, place) if cfg.secondary else []
     if len(secondary) > 1:
@@ -89,12 +95,13 @@ def add_contact_sensor(spec: MjSpec, cfg: ContactSensorCfg) -> list[str]:
 
 
 def _match_type(match: ContactMatch) -> int:
-    kinds = {"geom": "mjOBJ_GEOM", "body": "mjOBJ_BODY", "subtree": "mjOBJ_XBODY"}
-    return getattr(mujoco.mjtObj, kinds[match.mode])  # type: ignore[no-any-return]
+    return getattr(mujoco.mjtObj, MODES[match.mode])  # type: ignore[no-any-return]
 
 
 def _matches(spec: MjSpec, match: ContactMatch, place: str) -> list[str]:
     """Full names of the elements a match selects, in the model's order."""
+    if match.mode not in MODES:
+        raise SceneError(f"{place}: expected mode to be one of {listed(MODES)}, got {match.mode!r}")
     prefix = f"{match.entity}/" if match.entity else ""
     kind = "geom" if match.mode == "geom" else "body"
     names = [name for name in _names(spec, kind) if name.startswith(prefix)]

@@ -85,6 +85,8 @@ class Simulation:
         if ids.dtype == bool:
             ids = np.flatnonzero(ids) if ids.shape == (self.num_envs,) else ids
         ids = np.atleast_1d(ids)
+        if ids.ndim > 1:
+            raise StateError(f"env_ids: expected one index per environment, got shape {ids.shape}")
         if ids.size == 0:
             return np.zeros(0, dtype=np.int64)
         if not np.issubdtype(ids.dtype, np.integer):
@@ -141,6 +143,8 @@ class Simulation:
         the caller to say. With `current` poses belong to the new state, for the price of another
         position stage (about 40 % at one substep, 5 % at four); with Runge-Kutta they always do.
         """
+        if nstep < 1:
+            raise StateError(f"nstep: expected at least one substep, got {nstep}")
         current = current or self._always_current
         failed: dict[int, str] = {}
         try:

@@ -98,6 +98,12 @@ def generate(cfg: TerrainGeneratorCfg, rng: np.random.Generator) -> GeneratedTer
     kinds = list(cfg.sub_terrains)
     weights = np.array([cfg.sub_terrains[kind].proportion for kind in kinds], dtype=np.float64)
     rows, columns = cfg.num_rows, len(kinds) if cfg.curriculum else cfg.num_cols
+    if rows < 1 or columns < 1:
+        raise SceneError(f"terrain_generator: expected at least one row and column, got {rows} x {columns}")
+    if not (weights >= 0).all() or not 0 < weights.sum() < np.inf:
+        raise SceneError(
+            f"terrain_generator: expected proportions not below 0, one above, got {weights.tolist()}"
+        )
     corner = (-rows * cfg.size[0] / 2, -columns * cfg.size[1] / 2)
     origins = np.zeros((rows, columns, 3))
     patches = []
@@ -163,6 +169,8 @@ class Terrain:
         highest = rows - 1
         if cfg is not None and cfg.max_init_terrain_level is not None:
             highest = min(cfg.max_init_terrain_level, rows - 1)
+        if highest < 0:
+            raise SceneError(f"terrain: expected max_init_terrain_level not below 0, got {highest}")
         self.terrain_levels = rng.integers(0, highest + 1, num_envs)
         if self.generated.proportions is not None:
             self.terrain_types = share(num_envs, self.generated.proportions)

@@ -1,5 +1,6 @@
 """Composing: names, order, options, keyframes, and what is said when it cannot be done."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -342,6 +343,59 @@ def test_names_that_cannot_be_are_reported_together() -> None:
         "entity 'a/b': a name must not be empty nor contain '/'",
         "sensor 'cube': the name is already taken; choose another",
     ]
+
+
+ON_CUBE = ContactMatch(mode="body", pattern="cube", entity="cube")
+WRONG: list[tuple[dict[str, Any], str]] = [
+    (
+        {"init_state": InitialStateCfg(rot=(0, 0, 0, 0))},
+        "init_state.rot: expected a quaternion w, x, y, z that",
+    ),
+    ({"init_state": InitialStateCfg(pos=(0, 0))}, "init_state.pos: expected 3 finite numbers, got (0, 0)"),  # type: ignore[arg-type]
+    (
+        {"init_state": InitialStateCfg(lin_vel=(0, 0, np.inf))},
+        "init_state.lin_vel: expected 3 finite numbers",
+    ),
+    (
+        {"articulation": ArticulationCfg(actuators=(ActuatorCfg(kind="positon"),))},  # type: ignore[arg-type]
+        "actuators: expected kind to be one of position, velocity, motor, got 'positon'; did you mean 'position'?",
+    ),
+    (
+        {"articulation": ArticulationCfg(actuators=(ActuatorCfg(target_names_expr=("(",)),))},
+        "actuators: expected a regular expression, got '(': missing )",
+    ),
+]
+WRONG_SCENES: list[tuple[dict[str, Any], str]] = [
+    ({"option": {"timestep": 0.0}}, "option 'timestep': expected a number above 0, got 0.0"),
+    ({"option": {"timestep": np.nan}}, "option 'timestep': expected a number above 0, got nan"),
+    (
+        {"option": {"gravity": (0, 0)}},
+        "option 'gravity': expected a value such as [ 0.    0.   -9.81], got (0, 0)",
+    ),
+    (
+        {"sensors": (ContactSensorCfg(name="c", primary=ON_CUBE, reduce="max"),)},  # type: ignore[arg-type]
+        "sensor 'c': expected reduce to be one of none, mindist, maxforce, netforce, got 'max'; did you mean",
+    ),
+    (
+        {"sensors": (ContactSensorCfg(name="c", primary=replace(ON_CUBE, mode="bod")),)},  # type: ignore[arg-type]
+        "sensor 'c': expected mode to be one of geom, body, subtree, got 'bod'",
+    ),
+    (
+        {"sensors": (RayCastSensorCfg(name="r", frame=ObjRef(type="joint", name="joint_0", entity="cube")),)},
+        "sensor 'r': expected a frame of type body or xbody or site or geom, got 'joint'",
+    ),
+]
+
+
+@pytest.mark.parametrize(("settings", "message"), WRONG)
+def test_a_wrong_setting_of_an_entity_is_refused_by_its_name(settings: dict[str, Any], message: str) -> None:
+    said = refused(SceneCfg(entities={"cube": EntityCfg(spec_fn=cube, **settings)}))
+    assert said.startswith(f"entity 'cube': {message}")
+
+
+@pytest.mark.parametrize(("settings", "message"), WRONG_SCENES)
+def test_a_wrong_setting_of_a_scene_is_refused_by_its_name(settings: dict[str, Any], message: str) -> None:
+    assert refused(SceneCfg(entities={"cube": EntityCfg(spec_fn=cube)}, **settings)).startswith(message)
 
 
 def test_colliding_names_from_spec_fn_are_mujocos_to_refuse() -> None:

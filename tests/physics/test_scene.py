@@ -255,8 +255,8 @@ def test_slides_and_hinges_on_the_root_are_joints_too(name: str) -> None:
     assert scene.entities["it"].data.joint_pos.shape == (3, scene.model.nq - floating)
 
 
-@pytest.mark.parametrize("ids", [[5], [-1], [0.5]])
-def test_environments_that_do_not_exist_are_refused(ids: list[float]) -> None:
+@pytest.mark.parametrize("ids", [[5], [-1], [0.5], [[0], [1]], [True]])
+def test_environments_that_do_not_exist_are_refused(ids: list[Any]) -> None:
     with pytest.raises(StateError, match="env_ids: expected"):
         make().reset(ids)
 
@@ -265,8 +265,14 @@ def test_wrong_shapes_are_refused_with_the_right_one() -> None:
     scene = make()
     with pytest.raises(StateError, match=r"entity 'robot': pose: expected shape \(2, 7\), got \(2, 6\)"):
         scene.entities["robot"].write_root_pose_to_sim(np.zeros((2, 6)), [0, 1])
-    with pytest.raises(ValueError, match="finite and not zero"):
+    with pytest.raises(
+        StateError, match="entity 'robot': pose: expected quaternions that are finite and not zero"
+    ):
         scene.entities["robot"].write_root_pose_to_sim(np.zeros(7))
+    with pytest.raises(StateError, match="entity 'robot': joint_ids: expected indices of 2 joints, got"):
+        scene.entities["robot"].write_joint_position_to_sim(np.zeros(1), [99])
+    with pytest.raises(StateError, match="nstep: expected at least one substep, got 0"):
+        scene.step(0)
 
 
 def test_the_initial_velocity_is_in_world_axes() -> None:

@@ -172,3 +172,13 @@ def test_wrong_terrain_is_refused() -> None:
         TerrainEntityCfg(terrain_type="generator")
     with pytest.raises(SceneError, match="expected at least one of sub_terrains"):
         generate(TerrainGeneratorCfg(size=SIZE, sub_terrains={}), np.random.default_rng(0))
+    flat = {"flat": FlatTerrainCfg(proportion=0.0)}
+    with pytest.raises(SceneError, match=r"expected proportions not below 0, one above, got \[0.0\]"):
+        generate(TerrainGeneratorCfg(size=SIZE, sub_terrains=flat), np.random.default_rng(0))
+    with pytest.raises(SceneError, match="expected at least one row and column, got 0 x 1"):
+        generate(TerrainGeneratorCfg(size=SIZE, sub_terrains=flat, num_rows=0), np.random.default_rng(0))
+    level = TerrainEntityCfg(
+        terrain_type="generator", terrain_generator=ROUGH_TERRAINS_CFG, max_init_terrain_level=-1
+    )
+    with pytest.raises(SceneError, match="expected max_init_terrain_level not below 0, got -1"):
+        Terrain(level, 1, 1.0, np.random.default_rng(0))
