@@ -13,12 +13,12 @@ from msgspec import UNSET
 from diorama.ecs import Velocity, World
 from diorama.formats.rscene.components import RsceneRecord
 from diorama.formats.rscene.document import Document, Record
-from diorama.formats.rscene.extras import NOTHING, document_extras, scene_extras
+from diorama.formats.rscene.extras import NOTHING, SceneExtras, document_extras, scene_extras
 from diorama.formats.rscene.nodes import Node, nodes_of
 from diorama.formats.rscene.references import Index, points_nowhere, refers
 from diorama.formats.rscene.resources import resources_of
-from diorama.geo import Origin
-from diorama.schemas.errors import Problem, SceneError, StateError
+from diorama.geo import WGS84, Ellipsoid, Origin
+from diorama.schemas.errors import GeoError, Problem, SceneError, StateError
 
 SKELETON = "rscene"
 
@@ -27,7 +27,7 @@ def world_from_document(document: Document) -> World:
     """Make the entities, components and resources of a document that was found readable."""
     nodes = nodes_of(document)
     notes = document_extras(document)
-    world = World(None if notes.origin is UNSET else Origin(*notes.origin))
+    world = World(_origin(notes))
     poses = np.array([node.pose for node in nodes], dtype=np.float64).reshape(-1, 10)
     entities = world.insert(
         [node.name for node in nodes],
@@ -49,6 +49,16 @@ def world_from_document(document: Document) -> World:
         world.set_resource(name, value)
     world.set_resource(SKELETON, skeleton_of(document, nodes))
     return world
+
+
+def _origin(notes: SceneExtras) -> Origin | None:
+    if notes.origin is UNSET:
+        return None
+    try:
+        ellipsoid = WGS84 if notes.ellipsoid is UNSET else Ellipsoid(*notes.ellipsoid)
+        return Origin(*notes.origin, ellipsoid)
+    except GeoError as error:
+        raise SceneError(Problem(str(error), path="the comment `# diorama`: origin")) from None
 
 
 def skeleton_of(document: Document, nodes: list[Node]) -> dict[str, Any]:

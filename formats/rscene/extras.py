@@ -37,10 +37,12 @@ class NodeExtras(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown
 class SceneExtras(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     """Notes on the scene; `origin` is latitude and longitude in degrees and altitude in metres.
 
+    `ellipsoid` is equatorial radius in metres and flattening, where it is not WGS 84's.
     `implied` are notes on entities that no record stands for, by key.
     """
 
     origin: Vector | UnsetType = UNSET
+    ellipsoid: tuple[float, float] | UnsetType = UNSET
     resources: dict[str, Any] | UnsetType = UNSET
     implied: dict[str, NodeExtras] | UnsetType = UNSET
 

@@ -33,6 +33,7 @@ def resources_of(document: Document) -> dict[str, Any]:
 def store_resources(document: Document, wanted: dict[str, Any]) -> None:
     """Write resources to the records that hold them; what does not fit is left as it was."""
     now = resources_of(document)
+    added: list[Record] = []
     for kind in kinds().values():
         name = resource_name(kind)
         if not _is_resource(kind) or now.get(name) == wanted.get(name):
@@ -45,14 +46,16 @@ def store_resources(document: Document, wanted: dict[str, Any]) -> None:
             continue
         for record, item in zip(records, items, strict=False):
             _store(record, item)
-        for record in records[len(items) :]:
-            document.lines.remove(record)
+        gone = {id(record) for record in records[len(items) :]}
+        if gone:
+            document.lines[:] = [line for line in document.lines if id(line) not in gone]
         for item in items[len(records) :]:
             if _has_foreign_name(kind, item):
                 continue
             record = blank_record(kind)
             _store(record, item)
-            insert_in_order(document, [record])
+            added.append(record)
+    insert_in_order(document, added)
 
 
 def resource_name(kind: Kind) -> str:

@@ -19,6 +19,7 @@ from diorama.formats.rscene.extras import (
     NOTHING,
     NodeExtras,
     SceneExtras,
+    Vector,
     document_extras,
     line_from_scene_extras,
     scene_extras,
@@ -29,6 +30,7 @@ from diorama.formats.rscene.moved import document_of_moved
 from diorama.formats.rscene.nodes import Node, effective, nodes_of, overrides_of
 from diorama.formats.rscene.references import Index, points_nowhere
 from diorama.formats.rscene.resources import insert_in_order, resources_of, store_resources
+from diorama.geo import WGS84
 from diorama.schemas.errors import Problem, SceneError
 
 RECORD_GROUP = group_of(RsceneRecord)
@@ -264,7 +266,7 @@ def _note_scene(draft: _Draft) -> None:
         if isinstance(line, bytes) and scene_extras(line) is not None
     ]
     said = document_extras(document)
-    if said.origin == _lla(world) and _scene_notes(draft, said) == NO_SCENE_NOTES:
+    if (said.origin, said.ellipsoid) == _place(world) and _scene_notes(draft, said) == NO_SCENE_NOTES:
         return
     for place in places[:1]:
         document.lines[place] = line_from_scene_extras(NO_SCENE_NOTES)
@@ -294,15 +296,23 @@ def _scene_notes(draft: _Draft, said: SceneExtras) -> SceneExtras:
         entity = world.find_key(node.key) if node.record is None else None
         if entity is not None and (notes := _notes(draft, entity, node, UNSET)) != NOTHING:
             implied[node.key] = notes
+    origin, ellipsoid = _place(world)
     return SceneExtras(
-        origin=UNSET if _lla(world) == said.origin else _lla(world),
+        origin=UNSET if origin == said.origin else origin,
+        ellipsoid=UNSET if ellipsoid == said.ellipsoid else ellipsoid,
         resources=resources or UNSET,
         implied=implied or UNSET,
     )
 
 
-def _lla(world: World) -> tuple[float, float, float] | UnsetType:
-    return UNSET if world.origin is None else world.origin.lla
+def _place(world: World) -> tuple[Vector | UnsetType, tuple[float, float] | UnsetType]:
+    """The origin of a world and its ellipsoid as notes have them."""
+    if world.origin is None:
+        return UNSET, UNSET
+    ellipsoid = world.origin.ellipsoid
+    if ellipsoid == WGS84:
+        return world.origin.lla, UNSET
+    return world.origin.lla, (ellipsoid.equatorial_radius, ellipsoid.flattening)
 
 
 def _notes(draft: _Draft, entity: Entity, node: Node, parent: Any) -> NodeExtras:

@@ -27,7 +27,7 @@ def terrain_heights(world: World, entity: Entity, *, folder: str | Path = ".") -
     regions = {}
     for other in world.entities.tolist():
         came = came_from(world, other)
-        if came is not None and came.text.startswith("terrain_region"):
+        if came is not None and came.text.lstrip(" \t\r").startswith("terrain_region"):
             regions[other] = Record(came.to_bytes())
     record = regions.get(entity)
     if record is None:

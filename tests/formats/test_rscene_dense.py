@@ -83,6 +83,11 @@ def test_heights_as_written() -> None:
     assert points[1, 2].tolist() == [2, -1, -5]
 
 
+def test_an_indented_region_is_one_too() -> None:
+    world = rscene.read(HEAD + b" \tterrain_region /World/T 2 2 1 1 0 0 0 heights=1,2,3,4\n")
+    assert rscene.terrain_heights(world, world.find("/World/T")).tolist() == [[1.0, 2.0], [3.0, 4.0]]
+
+
 def test_heights_from_an_image(tmp_path: Path) -> None:
     pixels = np.array([[32482, 37312], [0, 65535]], dtype=np.uint16)
     (tmp_path / "map.png").write_bytes(encode_png(pixels, [4, 2]))

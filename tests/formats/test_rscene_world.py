@@ -26,7 +26,7 @@ from diorama.ecs import (
 )
 from diorama.formats import rscene
 from diorama.formats.rscene import Appearance, RsceneRecord, parse
-from diorama.geo import Origin
+from diorama.geo import Ellipsoid, Origin
 from diorama.runtime.load import load
 from diorama.schemas.errors import Problem, SceneError
 from diorama.tests.ecs.strategies import forests
@@ -325,8 +325,12 @@ def test_a_component_that_was_noted_can_be_taken_away(workshop: World, name: str
 
 
 def test_an_origin_that_was_noted_can_be_taken_away(workshop: World) -> None:
-    workshop.origin = Origin(47.4, 8.5, 400.0)
+    workshop.origin = Origin(47.4, 8.5, 400.0, Ellipsoid(6_371_000.0, 0.0))
     noted = again(workshop)
+    assert noted.origin == workshop.origin
+    noted.origin = Origin(47.4, 8.5, 400.0)
+    noted = again(noted)
+    assert noted.origin == Origin(47.4, 8.5, 400.0)
     noted.origin = None
     assert rscene.write(noted) == WORKSHOP
 
@@ -510,7 +514,9 @@ def edit(data: st.DataObject, world: World) -> None:
     elif action == "stop" and world.has(entity, Velocity):
         world.remove(entity, Velocity)
     elif action == "place":
-        world.origin = data.draw(st.sampled_from([None, Origin(47.4, 8.5, 400.0), Origin(0.0, 0.0, 0.0)]))
+        world.origin = data.draw(
+            st.sampled_from([None, Origin(47.4, 8.5, 400.0), Origin(0.0, 0.0, 0.0, Ellipsoid(6e6, 0.0))])
+        )
     elif action == "weather":
         world.set_resource("weather", data.draw(st.sampled_from([None, "sunny", {"preset": "clear"}])))
 
@@ -619,6 +625,11 @@ def test_things_with_one_path_are_told_apart_by_number() -> None:
     paths = [record["path"] for record in parse(rscene.write(reread)).of("group")]
     assert paths == ["/World/new", "/World/new#2", "/World/new#3"]
     assert same_scene(world, reread) == ""
+
+
+def test_an_origin_that_is_nowhere_is_refused() -> None:
+    with pytest.raises(SceneError, match=r"the comment `# diorama`: origin: .*latitude"):
+        rscene.read(HEAD + b'# diorama {"origin":[500,0,0]}\n')
 
 
 def test_circles_are_errors_and_are_cut_when_forgiven() -> None:
