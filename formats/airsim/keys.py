@@ -23,13 +23,14 @@ NOT_NEGATIVE = number(low=0.0)
 COUNT = integer(low=0)
 
 
-def _all(check: Check, *names: str) -> dict[str, Check]:
+def each(check: Check, *names: str) -> dict[str, Check]:
+    """Several keys with the same check."""
     return dict.fromkeys(names, check)
 
 
 # Places. Robot parts stand relative to their parent; actors may also stand at a geo-point.
-ORIGIN = Form(_all(vector, "xyz", "rpy", "rpy-deg"))
-GEO_ORIGIN = Form(_all(vector, "xyz", "geo-point", "rpy", "rpy-deg"))
+ORIGIN = Form(each(vector, "xyz", "rpy", "rpy-deg"))
+GEO_ORIGIN = Form(each(vector, "xyz", "geo-point", "rpy", "rpy-deg"))
 
 # The scene.
 CLOCK = Form(
@@ -41,7 +42,7 @@ CLOCK = Form(
     }
 )
 HOME = Form({"latitude": number(-90, 90), "longitude": number(-180, 180), "altitude": NUMBER})
-SEGMENTATION = Form(_all(flag, "initialize-ids", "ignore-existing", "use-owner-name"))
+SEGMENTATION = Form(each(flag, "initialize-ids", "ignore-existing", "use-owner-name"))
 ROBOT_ACTOR = Form(
     {
         "type": choice("robot"),
@@ -119,13 +120,13 @@ _BOX = group(Form({"size": vector}, required=("size",)))
 _CYLINDER = group(Form({"radius": NOT_NEGATIVE, "length": NOT_NEGATIVE}))
 _LIFT_DRAG = Form(
     {
-        **_all(NUMBER, "alpha-0", "alpha-stall", "area"),
-        **_all(NUMBER, "c-lift-alpha", "c-drag-alpha", "c-moment-alpha"),
-        **_all(NUMBER, "c-lift-alpha-stall", "c-drag-alpha-stall", "c-moment-alpha-stall"),
-        **_all(
+        **each(NUMBER, "alpha-0", "alpha-stall", "area"),
+        **each(NUMBER, "c-lift-alpha", "c-drag-alpha", "c-moment-alpha"),
+        **each(NUMBER, "c-lift-alpha-stall", "c-drag-alpha-stall", "c-moment-alpha-stall"),
+        **each(
             NUMBER, "control-surface-cl-per-rad", "control-surface-cd-per-rad", "control-surface-cm-per-rad"
         ),
-        **_all(vector, "center-pressure-xyz", "forward-xyz", "upward-xyz"),
+        **each(vector, "center-pressure-xyz", "forward-xyz", "upward-xyz"),
     }
 )
 _INERTIAL = Form(
@@ -137,7 +138,7 @@ _INERTIAL = Form(
                 {
                     "type": choice("geometry", "matrix", "point-mass"),
                     "geometry": group(Form({"box": _BOX})),
-                    **_all(NUMBER, "ixx", "iyy", "izz"),
+                    **each(NUMBER, "ixx", "iyy", "izz"),
                 }
             )
         ),
@@ -154,7 +155,7 @@ _INERTIAL = Form(
         ),
         "inertia-tensor-scale": vector,
         "stablization-threshold-multiplier": NUMBER,
-        **_all(COUNT, "velocity-solver-iteration-count", "position-solver-iteration-count"),
+        **each(COUNT, "velocity-solver-iteration-count", "position-solver-iteration-count"),
     }
 )
 VISUAL = Form(
@@ -164,14 +165,14 @@ VISUAL = Form(
             Form(
                 {
                     "type": choice("unreal_mesh", "skeletal_mesh", "file_mesh"),
-                    **_all(text, "name", "file_name"),
+                    **each(text, "name", "file_name"),
                     "scale": vector,
                 },
                 required=("type",),
             )
         ),
         "material": group(Form({"color": color, "colored-texture": text, "texture": text})),
-        **_all(anything, "particle", "effect"),
+        **each(anything, "particle", "effect"),
     }
 )
 LINK = Form(
@@ -188,7 +189,7 @@ ENV_LINK = Form(
         **LINK.keys,
         "axis": vector,
         "parent-link": text,
-        **_all(NUMBER, "initial-angle", "revolutions-per-sec"),
+        **each(NUMBER, "initial-angle", "revolutions-per-sec"),
     },
     required=("name",),
 )
@@ -196,12 +197,12 @@ JOINT = Form(
     {
         "id": identifier,
         "type": choice("fixed", "revolute", "continuous"),
-        **_all(identifier, "parent-link", "child-link"),
+        **each(identifier, "parent-link", "child-link"),
         "origin": group(ORIGIN),
         "axis": vector,
         "limit": NUMBER,
         "parent-dominates": flag,
-        **_all(NUMBER, "spring-constant", "damping-constant", "max-force"),
+        **each(NUMBER, "spring-constant", "damping-constant", "max-force"),
     },
     required=("id", "type", "parent-link", "child-link"),
 )
@@ -211,21 +212,21 @@ _ROTOR = Form(
     {
         "normal-vector": vector,
         "turning-direction": choice("clock-wise", "counter-clock-wise"),
-        **_all(NUMBER, "coeff-of-thrust", "coeff-of-torque"),
-        **_all(NOT_NEGATIVE, "max-rpm", "propeller-diameter", "smoothing-tc"),
+        **each(NUMBER, "coeff-of-thrust", "coeff-of-torque"),
+        **each(NOT_NEGATIVE, "max-rpm", "propeller-diameter", "smoothing-tc"),
     }
 )
 _TILT = Form(
     {
-        **_all(NUMBER, "angle-min", "angle-max"),
+        **each(NUMBER, "angle-min", "angle-max"),
         "axis": vector,
         "smoothing-tc": NOT_NEGATIVE,
         "target": identifier,
         "input-map": group(
             Form(
                 {
-                    **_all(NUMBER, "input-min", "input-max", "output-min", "output-max", "scale"),
-                    **_all(flag, "clamp_input", "clamp_output"),
+                    **each(NUMBER, "input-min", "input-max", "output-min", "output-max", "scale"),
+                    **each(flag, "clamp_input", "clamp_output"),
                 },
                 aliases={"clamp-input": "clamp_input", "clamp-output": "clamp_output"},
             )
@@ -236,18 +237,18 @@ _TILT = Form(
 _WHEEL = Form(
     {
         "normal-vector": vector,
-        **_all(NUMBER, "coeff-of-friction", "coeff-of-wheel-torque", "smoothing-tc"),
-        **_all(flag, "steering-connected", "steering", "engine", "brake"),
+        **each(NUMBER, "coeff-of-friction", "coeff-of-wheel-torque", "smoothing-tc"),
+        **each(flag, "steering-connected", "steering", "engine", "brake"),
         "wheel-type": anything,
     }
 )
-_SURFACE = Form(_all(NUMBER, "rotation-rate", "smoothing-tc"))
+_SURFACE = Form(each(NUMBER, "rotation-rate", "smoothing-tc"))
 ACTUATOR = Form(
     {
         "name": identifier,
         "type": choice("rotor", "tilt", "lift-drag-control-surface", "gimbal", "wheel"),
         "enabled": flag,
-        **_all(text, "parent-link", "child-link"),
+        **each(text, "parent-link", "child-link"),
         "origin": group(ORIGIN),
         "rotor-settings": group(_ROTOR),
         "tilt-settings": group(_TILT),
@@ -269,7 +270,7 @@ CONTROLLER = Form(
                 {"parameters": anything, "actuator-order": items(group(Form({"id": text}, required=("id",))))}
             )
         ),
-        **_all(
+        **each(
             anything,
             *("px4-settings", "ardupilot-settings", "simple-drive-api-settings"),
             *("manual-controller-api-settings", "matlab-controller-api-settings"),
@@ -282,8 +283,8 @@ TRAJECTORY = Form(
     {
         "name": identifier,
         "time_sec": numbers,
-        **_all(numbers, "pose_x", "pose_y", "pose_z", "pose_roll", "pose_pitch", "pose_yaw"),
-        **_all(numbers, "velocity_linear_x", "velocity_linear_y", "velocity_linear_z"),
+        **each(numbers, "pose_x", "pose_y", "pose_z", "pose_roll", "pose_pitch", "pose_yaw"),
+        **each(numbers, "velocity_linear_x", "velocity_linear_y", "velocity_linear_z"),
     },
     required=("time_sec", "pose_x", "pose_y", "pose_z"),
 )

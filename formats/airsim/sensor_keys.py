@@ -14,35 +14,26 @@ from diorama.formats.airsim.fields import (
     text,
     vector,
 )
-from diorama.formats.airsim.keys import ORIGIN
+from diorama.formats.airsim.keys import NOT_NEGATIVE, NUMBER, ORIGIN, each
 
-NUMBER = number()
-NOT_NEGATIVE = number(low=0.0)
-COUNT = integer(low=0)
 IMAGE_TYPE = integer(0, 6)
-
-
-def _all(check: Check, *names: str) -> dict[str, Check]:
-    return dict.fromkeys(names, check)
-
-
 _COMMON: dict[str, Check] = {"id": identifier, "type": text, "enabled": flag, "parent-link": text}
 _PLACED: dict[str, Check] = {**_COMMON, "origin": group(ORIGIN)}
 _EXPOSURE = ("speed", "bias", "max-brightness", "min-brightness", "low-percent", "high-percent")
 _CAPTURE = Form(
     {
         "image-type": IMAGE_TYPE,
-        **_all(
+        **each(
             flag, "capture-enabled", "streaming-enabled", "show-debug-plots", "pixels-as-float", "compress"
         ),
-        **_all(integer(low=1), "width", "height"),
+        **each(integer(low=1), "width", "height"),
         "fov-degrees": number(0, 360),
-        **_all(NUMBER, "target-gamma", "max-depth-meters"),
-        **_all(anything, "auto-exposure-method"),
-        **_all(NUMBER, *(f"auto-exposure-{name}" for name in _EXPOSURE)),
-        **_all(NUMBER, "auto-exposure-histogram-log-min", "auto-exposure-histogram-log-max"),
-        **_all(NUMBER, "motion-blur-amount", "chromatic-aberration-intensity"),
-        **_all(NUMBER, "depth-of-field-focal-region", "depth-of-field-transition-region"),
+        **each(NUMBER, "target-gamma", "max-depth-meters"),
+        **each(anything, "auto-exposure-method"),
+        **each(NUMBER, *(f"auto-exposure-{name}" for name in _EXPOSURE)),
+        **each(NUMBER, "auto-exposure-histogram-log-min", "auto-exposure-histogram-log-max"),
+        **each(NUMBER, "motion-blur-amount", "chromatic-aberration-intensity"),
+        **each(NUMBER, "depth-of-field-focal-region", "depth-of-field-transition-region"),
     },
     required=("image-type",),
 )
@@ -52,10 +43,10 @@ _NOISE = Form(
     {
         "enabled": flag,
         "image-type": IMAGE_TYPE,
-        **_all(NUMBER, *(f"rand-{name}" for name in _NOISE_RAND)),
-        **_all(NUMBER, *(f"horz-{name}" for name in _NOISE_HORZ)),
-        **_all(NUMBER, "horz-noise-lines-density-y", "horz-noise-lines-density-xy"),
-        **_all(NUMBER, "horz-distortion-contrib", "horz-distortion-strength"),
+        **each(NUMBER, *(f"rand-{name}" for name in _NOISE_RAND)),
+        **each(NUMBER, *(f"horz-{name}" for name in _NOISE_HORZ)),
+        **each(NUMBER, "horz-noise-lines-density-y", "horz-noise-lines-density-xy"),
+        **each(NUMBER, "horz-distortion-contrib", "horz-distortion-strength"),
     },
     aliases={"horz-distortion-contirb": "horz-distortion-contrib"},
 )
@@ -66,7 +57,7 @@ _CAMERA = Form(
         "capture-interval": NOT_NEGATIVE,
         "capture-settings": items(group(_CAPTURE)),
         "noise-settings": items(group(_NOISE)),
-        "gimbal": group(Form({"gimbal-id": text, **_all(flag, "lock-roll", "lock-pitch", "lock-yaw")})),
+        "gimbal": group(Form({"gimbal-id": text, **each(flag, "lock-roll", "lock-pitch", "lock-yaw")})),
         "annotation-settings": group(
             Form(
                 {
@@ -90,7 +81,7 @@ _IMU = Form(
         "accelerometer": group(
             Form(
                 {
-                    **_all(NUMBER, "gravity", "velocity-random-walk", "bias-stability"),
+                    **each(NUMBER, "gravity", "velocity-random-walk", "bias-stability"),
                     "tau": NOT_NEGATIVE,
                     "turn-on-bias": vector,
                 }
@@ -99,7 +90,7 @@ _IMU = Form(
         "gyroscope": group(
             Form(
                 {
-                    **_all(NUMBER, "angle-random-walk", "bias-stability"),
+                    **each(NUMBER, "angle-random-walk", "bias-stability"),
                     "tau": NOT_NEGATIVE,
                     "turn-on-bias": vector,
                 }
@@ -110,9 +101,9 @@ _IMU = Form(
 _GPS = Form(
     {
         **_COMMON,
-        **_all(NOT_NEGATIVE, "eph-time-const", "epv-time-constant", "eph-initial", "epv-initial"),
-        **_all(NOT_NEGATIVE, "eph-final", "epv-final", "eph-min-3d", "eph-min-2d"),
-        **_all(NOT_NEGATIVE, "update-latency", "update-frequency", "startup-delay"),
+        **each(NOT_NEGATIVE, "eph-time-const", "epv-time-constant", "eph-initial", "epv-initial"),
+        **each(NOT_NEGATIVE, "eph-final", "epv-final", "eph-min-3d", "eph-min-2d"),
+        **each(NOT_NEGATIVE, "update-latency", "update-frequency", "startup-delay"),
     },
     aliases={
         "eph-time-constant": "eph-time-const",
@@ -124,19 +115,19 @@ _PRESSURE_ALIASES = {
     "pressure-factor-sigma": "pressure_factor_sigma",
     "uncorrelated-noise-sigma": "uncorrelated_noise_sigma",
 }
-_PRESSURE = _all(NOT_NEGATIVE, "pressure_factor_sigma", "pressure-factor-tau", "uncorrelated_noise_sigma")
-_LATENCY = _all(NOT_NEGATIVE, "update-latency", "update-frequency", "startup-delay")
+_PRESSURE = each(NOT_NEGATIVE, "pressure_factor_sigma", "pressure-factor-tau", "uncorrelated_noise_sigma")
+_LATENCY = each(NOT_NEGATIVE, "update-latency", "update-frequency", "startup-delay")
 _BAROMETER = Form({**_COMMON, "qnh": NUMBER, **_PRESSURE, **_LATENCY}, aliases=_PRESSURE_ALIASES)
 _AIRSPEED = Form({**_COMMON, **_PRESSURE, **_LATENCY, "forward-xyz": vector}, aliases=_PRESSURE_ALIASES)
 _MAGNETOMETER = Form(
-    {**_PLACED, "scale-factor": NUMBER, **_all(vector, "noise-sigma", "noise-bias"), **_LATENCY},
+    {**_PLACED, "scale-factor": NUMBER, **each(vector, "noise-sigma", "noise-bias"), **_LATENCY},
     aliases={"noise_sigma": "noise-sigma", "noise_bias": "noise-bias"},
 )
 _BATTERY = Form(
     {
         **_COMMON,
         "battery-mode": choice("simple-discharge-mode", "rotor-power-discharge-mode"),
-        **_all(
+        **each(
             NOT_NEGATIVE, "total-battery-capacity", "battery-capacity-on-start", "battery-drain-rate-on-start"
         ),
         "rotor-power-coefficient": NUMBER,
@@ -145,7 +136,7 @@ _BATTERY = Form(
 _DISTANCE = Form(
     {
         **_PLACED,
-        **_all(NOT_NEGATIVE, "min-distance", "max-distance", "report-frequency"),
+        **each(NOT_NEGATIVE, "min-distance", "max-distance", "report-frequency"),
         "draw-debug-points": flag,
     }
 )
@@ -157,18 +148,18 @@ _LIDAR = Form(
         ),
         "scan-rpy": vector,
         "number-of-channels": integer(low=1),
-        **_all(NOT_NEGATIVE, "range", "points-per-second", "report-frequency"),
-        **_all(NUMBER, "horizontal-rotation-frequency", "vertical-rotation-frequency"),
-        **_all(NUMBER, "horizontal-fov-start-deg", "horizontal-fov-end-deg"),
-        **_all(NUMBER, "vertical-fov-lower-deg", "vertical-fov-upper-deg"),
-        **_all(
+        **each(NOT_NEGATIVE, "range", "points-per-second", "report-frequency"),
+        **each(NUMBER, "horizontal-rotation-frequency", "vertical-rotation-frequency"),
+        **each(NUMBER, "horizontal-fov-start-deg", "horizontal-fov-end-deg"),
+        **each(NUMBER, "vertical-fov-lower-deg", "vertical-fov-upper-deg"),
+        **each(
             flag, "disable-self-hits", "report-no-return-points", "report-point-cloud", "draw-debug-points"
         ),
         "report-azimuth-elevation-range": flag,
         "no-return-point-value": anything,
         "distance-between-lasers": NUMBER,
-        **_all(NUMBER, "angle-between-lasers-pitch-min", "angle-between-lasers-pitch-max"),
-        **_all(NUMBER, "angle-between-lasers-yaw-min", "angle-between-lasers-yaw-max"),
+        **each(NUMBER, "angle-between-lasers-pitch-min", "angle-between-lasers-pitch-max"),
+        **each(NUMBER, "angle-between-lasers-yaw-min", "angle-between-lasers-yaw-max"),
     }
 )
 _RADAR = Form(
@@ -177,13 +168,13 @@ _RADAR = Form(
         "fov": group(
             Form(
                 {
-                    **_all(NUMBER, "azimuth-min", "azimuth-max", "azimuth-resolution"),
-                    **_all(NUMBER, "elevation-min", "elevation-max", "elevation-resolution"),
+                    **each(NUMBER, "azimuth-min", "azimuth-max", "azimuth-resolution"),
+                    **each(NUMBER, "elevation-min", "elevation-max", "elevation-resolution"),
                 }
             )
         ),
-        **_all(NOT_NEGATIVE, "range-max", "range-resolution", "velocity-max", "velocity-resolution"),
-        **_all(NOT_NEGATIVE, "detection-interval", "track-interval"),
+        **each(NOT_NEGATIVE, "range-max", "range-resolution", "velocity-max", "velocity-resolution"),
+        **each(NOT_NEGATIVE, "detection-interval", "track-interval"),
         "rcs-adjust-factor": NUMBER,
         "draw-debug-points": flag,
         "masks": anything,
