@@ -34,6 +34,7 @@ _RAYS = ("channels", "horizontal_resolution_deg", "vertical_field_of_view_deg", 
 _CHECKS = {
     "vertical_center_deg": number(-90.0, 90.0),
     "channels": channels,
+    "number-of-channels": channels,  # Project AirSim's word for it
     "horizontal_resolution_deg": resolution_deg,
     "vertical_field_of_view_deg": field_of_view_deg,
     "rate_hz": number(0.001, 1000.0),
@@ -169,7 +170,7 @@ def _lidar(given: Mapping[str, Any], usual: Lidar) -> Lidar:
     """The rays a sensor asks for, also in the words of Project AirSim, whose topmost row is not left open."""
     rows = given.get("number-of-channels")
     low, high = given.get("vertical-fov-lower-deg"), given.get("vertical-fov-upper-deg")
-    if isinstance(rows, int) and rows > 1:
+    if rows is not None and rows > 1:
         usual = replace(usual, channels=rows)
     if is_number(low) and is_number(high) and low < high:
         field = (high - low) * usual.channels / max(usual.channels - 1, 1)

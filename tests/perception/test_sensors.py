@@ -130,6 +130,7 @@ def test_a_lidar_of_project_airsim_has_the_rays_it_asks_for() -> None:
             {"channels": 0},
             "sensor 'ego/perception': channels: expected a whole number between 1 and 4096, got 0",
         ),
+        ({"number-of-channels": 10**9}, "number-of-channels: expected a whole number between 1 and 4096"),
         ({"rate_hz": 0}, "rate_hz: expected a number between"),
         ({"topic_prefix": "ego"}, "topic_prefix: expected a name such as '/ego_2', got 'ego'"),
         ({"mount": {"position": [1, 2]}}, "mount.position: expected 3 numbers, got [1, 2]"),
