@@ -241,7 +241,7 @@ def _link(
         source, (*path, part, "origin"), (visual if part == "visual" else inertial).get("origin")
     )
     components: list[object] = [Link(inertial.get("mass", 0.0), plain(link, "name"))]
-    pose, spin = _turned(link, pose, links)
+    pose, spin = _turned(link, pose, {} if above == link.get("parent-link") else links)
     if spin is not None:
         components.append(spin)
     asset, scale = read_geometry(source, (*path, "visual"), visual)
@@ -263,7 +263,10 @@ def read_geometry(
 
 
 def _turned(link: dict[str, Any], pose: Pose, links: dict[str, dict[str, Any]]) -> tuple[Pose, Spin | None]:
-    """The link's pose turned by its own and its parent link's initial angle, and the spin of a turning link."""
+    """The link's pose turned by its own and its parent link's initial angle, and the spin of a turning link.
+
+    A link that hangs on its parent link turns with it anyway; one that a joint holds to another turns by itself.
+    """
     if "axis" not in link and "parent-link" not in link:
         return pose, None
     orientation = np.array(pose.orientation)

@@ -198,13 +198,36 @@ def test_environment_actors_follow_their_script_from_where_they_stand() -> None:
     np.testing.assert_allclose(path.orientations[3], (0, 0, np.sqrt(0.5), np.sqrt(0.5)), atol=POSE)
     fan = world.find("Kite/Fan")
     assert world.get(fan, Spin).speed == pytest.approx(4 * np.pi)
-    np.testing.assert_allclose(  # turned with the shroud it belongs to, whose own turn its parent has already made
-        place(world, "Kite/Shroud").world_orientation, (0, np.sqrt(0.5), 0, np.sqrt(0.5)), atol=POSE
-    )
+    for part in ("Kite/Shroud", "Kite/Fan"):  # a quarter turn about y, once
+        turned = place(world, part).world_orientation
+        np.testing.assert_allclose(turned, (0, np.sqrt(0.5), 0, np.sqrt(0.5)), atol=POSE)
+    assert path.loop_from == 1
     assert world.asset(world.find("Smoke")) == "/Effects/Smoke"
     link = world.get(world.find("Taxi/Chassis"), Link)
     assert link.settings["visual"]["material"]["color"] == [1.0, 0.9, 0.0, 1.0]
     assert world.asset(world.find("Taxi/Chassis")) == "/Car/Chassis"
+
+
+def test_a_link_turns_with_its_parent_link_also_when_a_joint_holds_it_to_another(tmp_path: Path) -> None:
+    turning = {"axis": "0 1 0", "initial-angle": 90, "parent-link": "Frame"}
+    origin = {"xyz": "1 0 0", "rpy-deg": "0 0 90"}
+    prop = {"name": "Prop", "axis": "0 0 1", "parent-link": "Shroud", "visual": {"origin": origin}}
+    config = {
+        "links": [{"name": "Frame"}, {"name": "Shroud", **turning}, prop],
+        "joints": [
+            {"id": name, "type": "fixed", "parent-link": "Frame", "child-link": name[2:], "axis": "0 0 1"}
+            for name in ("F_Shroud", "F_Prop")
+        ],
+    }
+    file = tmp_path / "s.jsonc"
+    actor = {"type": "env_actor", "name": "A", "env-actor-config": config}
+    file.write_bytes(orjson.dumps({"id": "S", "environment-actors": [actor]}))
+    world = read(file)
+    propagate(world)
+    expected = Rotation.from_euler("Y", 90, degrees=True) * Rotation.from_euler("Z", 90, degrees=True)
+    found = Rotation.from_quat(place(world, "A/Prop").world_orientation)
+    assert (found.inv() * expected).magnitude() < POSE
+    np.testing.assert_allclose(place(world, "A/Prop").world_position, (1, 0, 0), atol=POSE)
 
 
 def test_spawned_objects_and_geo_points() -> None:
