@@ -17,7 +17,7 @@ from diorama.formats.aerosim_profile import (
     quaternion_from_wire,
     wire_from_quaternion,
 )
-from diorama.geo import Origin, quaternion_from_rpy
+from diorama.geo import Ellipsoid, Origin, quaternion_from_rpy
 from diorama.schemas.errors import DioramaError, GeoError, Problem, SceneError
 from diorama.tests.ecs.strategies import quaternions
 from diorama.tests.formats.scene_documents import example
@@ -143,6 +143,13 @@ def test_nested_effectors_are_said_relative_to_their_owner() -> None:
             expected.world_orientation
         )
         assert turned.magnitude() < ANGLE_TOLERANCE_RAD
+
+
+def test_their_origin_knows_no_ellipsoid() -> None:
+    world = World(Origin(1.0, 2.0, 3.0, Ellipsoid(6_371_000.0, 0.0)))
+    propagate(world)
+    written = profile_document(world)
+    assert written["resources"]["origin"] == {"latitude": 1.0, "longitude": 2.0, "altitude": 3.0}
 
 
 def test_what_effectors_carry_stays_at_home() -> None:

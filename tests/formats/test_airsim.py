@@ -166,8 +166,9 @@ def test_sensors_of_every_type_keep_their_parameters() -> None:
     assert set(sensors) == set(SENSORS)
     assert sensors["camera"][1].parameters["capture-settings"][0]["width"] == 640
     assert sensors["airspeed"][1].parameters["forward-xyz"] == [1.0, 0.0, 0.0]
-    # The mast is scaled by two, and so is what hangs on it; a lidar without origin stands 1 m above its link.
+    # The mast is scaled by two, and so is what hangs on it; without origin these two stand 1 m above their link.
     assert place(world, "Lab/Cloud").world_position.tolist() == [0, 0, -4]
+    assert place(world, "Lab/Ranger").world_position.tolist() == [0, 0, -4]
     assert place(world, "Lab/Eye").world_position.tolist() == [2, 0, -2]
 
 

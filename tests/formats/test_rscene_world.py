@@ -133,10 +133,14 @@ def test_a_light_looks_along_its_direction(workshop: World) -> None:
     x, y, z, w = lamp.orientation
     down = [1 - 2 * (y * y + z * z), 2 * (x * y + w * z), 2 * (x * z - w * y)]
     assert np.allclose(down, [0, 0, 1], atol=1e-15)
-    lamp.orientation[:] = (0, 0, np.sin(np.pi / 4), np.cos(np.pi / 4))  # east
+    sun = workshop.get(workshop.find("/World/Lights/Sun"), Transform)
+    for light in (lamp, sun):
+        light.orientation[:] = (0, 0, np.sin(np.pi / 4), np.cos(np.pi / 4))  # east
     saved = rscene.write(workshop)
-    light = next(record for record in parse(saved).of("light") if record["path"] == "/World/Lights/Lamp")
-    assert np.allclose(light["direction"], [0, -1, 0], atol=1e-15)
+    lights = {record["path"]: record["direction"] for record in parse(saved).of("light")}
+    assert np.allclose(lights["/World/Lights/Lamp"], [0, -1, 0], atol=1e-15)
+    length = np.linalg.norm([-0.4, 0.5, -1])  # of the direction that the file has, which is kept
+    assert np.allclose(lights["/World/Lights/Sun"], [0, -length, 0], atol=1e-15)
     assert same_scene(workshop, rscene.read(saved)) == ""
 
 
@@ -275,6 +279,29 @@ def test_new_things_come_where_the_saver_would_put_them(workshop: World) -> None
     assert same_scene(workshop, rscene.read(saved)) == ""
 
 
+def test_renaming_keeps_the_id_that_the_old_path_implied() -> None:
+    world = rscene.read(HEAD + box("/World/a"))
+    world.rename(world.find("/World/a"), "/World/b")
+    assert rscene.write(world) == HEAD + box("/World/b", "id=object_/World/a")
+
+
+@pytest.mark.parametrize(
+    ("shape", "size"),
+    [
+        ("box", (1, 1, 1)),
+        ("sphere", (1, 1, 1)),
+        ("cylinder", (1, 1, 2)),
+        ("capsule", (1, 1, 3)),
+        ("mesh", None),
+    ],
+)
+def test_a_primitive_has_the_bounds_of_its_shape(shape: str, size: tuple[float, ...] | None) -> None:
+    line = box("/World/a").replace(b" box ", f" {shape} ".encode()).replace(b" 0.5 1 1 ", b" 0.5 2 1 ")
+    world = rscene.read(HEAD + line)
+    bounds = world.try_get(world.find("/World/a"), Bounds)
+    assert (None if bounds is None else bounds.size) == size
+
+
 def test_renaming_takes_all_that_points_along(workshop: World) -> None:
     workshop.rename(workshop.find("/World/Workshop/Crate"), "/World/Workshop/Chest")
     assert rscene.write(workshop) == WORKSHOP.replace(b"/World/Workshop/Crate ", b"/World/Workshop/Chest ")
@@ -322,6 +349,22 @@ def test_a_component_that_was_noted_can_be_taken_away(workshop: World, name: str
     noted = again(workshop)
     noted.remove(noted.find(name), type(value))
     assert rscene.write(noted) == WORKSHOP
+
+
+def test_a_velocity_that_was_noted_may_change(workshop: World) -> None:
+    name = "/World/Robots/Walker"
+    workshop.set(workshop.find(name), Velocity((1.0, 0.0, 0.0)))
+    noted = again(workshop)
+    noted.get(noted.find(name), Velocity).linear[0] = 2.0
+    reread = again(noted)
+    assert reread.get(reread.find(name), Velocity).linear.tolist() == [2.0, 0.0, 0.0]
+
+
+def test_a_note_further_down_is_not_taken_for_one_that_is_gone(workshop: World) -> None:
+    second = b'# diorama {"origin":[1.0,2.0,3.0]}\n'
+    world = rscene.read(WORKSHOP + b'# diorama {"origin":[47.4,8.5,400.0]}\n' + second)
+    world.origin = None
+    assert again(world).origin is None
 
 
 def test_an_origin_that_was_noted_can_be_taken_away(workshop: World) -> None:

@@ -68,6 +68,13 @@ def test_the_pose_is_that_of_the_box_under_any_parent_scale_and_turn() -> None:
     )
 
 
+def test_a_mirrored_box_has_lengths_above_zero() -> None:
+    world = street()
+    world.spawn("car", Bounds((4.0, 2.0, 1.5)), Classification("car"), position=(30, 0, 0), scale=(1, -2, 1))
+    (item,) = one(world, told(), GROUND_TRUTH_TOPIC)
+    assert vector(item["shape"]["dimensions"]) == [4.0, 4.0, 1.5]
+
+
 def test_the_centre_of_a_turning_box_moves() -> None:
     world = street()
     car = world.spawn("car", Bounds((4, 2, 1), (2.0, 0.0, 0.0)), Classification("car"), position=(20, 0, 0))

@@ -44,6 +44,19 @@ def test_a_sensor_sees_from_where_it_is_mounted(mount: dict[str, Any], seen: int
     assert len(one(world, told(), DETECTION_TOPIC)) == seen
 
 
+def test_a_mount_grows_with_its_entity() -> None:
+    world = World()
+    mount = {"position": [1.0, 2.0, -3.0]}
+    ego = world.spawn(
+        "ego", *CAR, Sensor("roof", "lidar", {"mount": mount}), position=(10, 0, 0), scale=(2, 2, 2)
+    )
+    propagate(world)
+    (perceiver,), _ = perceivers(world, told())
+    assert perceiver.entity == ego
+    start, _ = perceiver.pose(world)
+    assert start.tolist() == [4.0, 12.0, 6.0]  # east, north, up
+
+
 def test_a_tilted_mount_tilts_the_rays() -> None:
     down = quaternion_from_rpy([0.0, -pi / 2, 0.0]).tolist()
     world = World()

@@ -61,6 +61,23 @@ NOISY = {
 }
 
 
+def test_the_range_is_from_origin_to_origin_and_ends_with_it() -> None:
+    world = street()
+    world.spawn("at", *CAR, position=(30.0, 40.0, 0.0))
+    world.spawn("beyond", *CAR, position=(-30.0, -40.000001, 0.0))
+    (item,) = one(world, told({"range": 50.0, "occlusionless": True}), DETECTION_TOPIC)
+    assert position(item)[:2] == [40.0, 30.0]
+
+
+def test_covariances_are_told_also_when_only_the_heading_errs() -> None:
+    world = street()
+    world.spawn("car", *CAR, position=(20.0, 0.0, 0.0))
+    yaw = {"noise.model.version": 2, "noise.v2.yaw.standard_deviation.values": [0.1] * 9}
+    for noise, known in (({}, False), (yaw, True)):
+        (item,) = one(world, told(noise), DETECTION_TOPIC)
+        assert item["kinematics"]["has_position_covariance"] is known
+
+
 def crowd(order: list[int], yaw: float = 0.0) -> World:
     """An ego and 30 cars about it, made in the given order, everything turned about the origin."""
     random = np.random.default_rng(11)
