@@ -80,16 +80,19 @@ def main() -> None:
         print(table("reading (goal < x10)", timings))
         moved = rscene.read(path)
         moved.get(moved.find("/World/Trees/pine_7"), Transform).position[0] += 1
+        renamed = rscene.read(path)
+        renamed.rename(renamed.find("/World/Trees/pine_7"), "/World/Trees/oak")
         timings = measure(
             {
                 "write the bytes": lambda: rscene.files.replace_file(copy, data),
                 "save the untouched world": lambda: rscene.write(world, copy),
                 "save with one object moved": lambda: rscene.write(moved, copy),
+                "save with one object renamed": lambda: rscene.write(renamed, copy),
             },
             seconds=4,
         )
         assert rscene.write(world) == data
-        print(table("saving (goal x1)", timings))
+        print(table("saving (goal x1 but for the last)", timings))
 
 
 if __name__ == "__main__":
