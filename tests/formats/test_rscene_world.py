@@ -139,7 +139,7 @@ def test_a_light_looks_along_its_direction(workshop: World) -> None:
     saved = rscene.write(workshop)
     lights = {record["path"]: record["direction"] for record in parse(saved).of("light")}
     assert np.allclose(lights["/World/Lights/Lamp"], [0, -1, 0], atol=1e-15)
-    length = np.linalg.norm([-0.4, 0.5, -1])  # of the direction that the file has, which is kept
+    length = float(np.linalg.norm([-0.4, 0.5, -1]))  # of the direction that the file has, which is kept
     assert np.allclose(lights["/World/Lights/Sun"], [0, -length, 0], atol=1e-15)
     assert same_scene(workshop, rscene.read(saved)) == ""
 
