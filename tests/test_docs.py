@@ -24,6 +24,13 @@ def test_links_lead_somewhere(page: Path) -> None:
         assert target.startswith(("https://", "http://")) or (page.parent / target).exists(), target
 
 
+def test_the_decisions_are_numbered_without_gaps() -> None:
+    decisions = sorted((ROOT / "docs" / "adr").glob("0*.md"))
+    assert [int(path.name[:4]) for path in decisions] == list(range(1, len(decisions) + 1))
+    for number, path in enumerate(decisions, start=1):
+        assert path.read_text("utf-8").startswith(f"# {number}. ")
+
+
 def test_the_site_builds_without_a_warning(tmp_path: Path) -> None:
     pytest.importorskip("mkdocstrings", reason="needs the extra docs")
     command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "-d", str(tmp_path / "site")]
