@@ -14,7 +14,7 @@ $(STAMP): pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
 	@touch $@
 
-run: $(STAMP)  ## set up, then publish the demo scene
+run: $(STAMP)  ## set up, then serve the demo scene and show it in the browser
 	$(BIN)/diorama demo
 
 test: $(STAMP)  ## set up, then run every test
@@ -39,7 +39,7 @@ guard: $(STAMP)  ## instructions counted by valgrind, against those stored
 docs: $(STAMP)  ## the documentation as a site, in site/; warnings are errors
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev,docs]'
 	$(BIN)/python docs/modules.py
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict  # not --quiet: that hides warnings from --strict too
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
