@@ -125,6 +125,12 @@ def fitted(view: MapView, latitude_deg: Floats, longitude_deg: Floats) -> MapVie
     )
 
 
+def round_length(length: float) -> float:
+    """The largest of 1, 2, 5, 10, 20, ... that is not longer (m)."""
+    power = 10.0 ** floor(log10(length))
+    return max(step * power for step in (1.0, 2.0, 5.0) if step * power <= length * (1 + 1e-9))
+
+
 # -- inside ------------------------------------------------------------------------------------------------------
 
 
@@ -253,7 +259,7 @@ def _continents(globe: MapView) -> str:
 
 
 def _scale_bar(view: MapView) -> str:
-    length = _round_metres(0.33 * view.width * view.metres_per_pixel)
+    length = round_length(0.33 * view.width * view.metres_per_pixel)
     pixels = length / view.metres_per_pixel
     text = (
         f"{length / 1000:g} km"
@@ -276,11 +282,6 @@ def _visible(view: MapView, points: Floats) -> bool:
     )
 
 
-def _round_metres(length: float) -> float:
-    power = 10.0 ** floor(log10(length))
-    return max(step * power for step in (1.0, 2.0, 5.0) if step * power <= length * (1 + 1e-9))
-
-
 def _round_degrees(step: float) -> float:
     nice = (60.0, 30.0, 15.0, 10.0, 5.0, 2.0, 1.0)
-    return next((value for value in nice if value <= step), None) or _round_metres(max(step, 1e-7))
+    return next((value for value in nice if value <= step), None) or round_length(max(step, 1e-7))

@@ -5,27 +5,23 @@ Everything about the world happens in the thread that runs `View.run`; clicks co
 
 from collections import deque
 from collections.abc import Sequence
-from math import atan2, remainder, tau
 from pathlib import Path
 from time import monotonic
 
 import numpy as np
 from numpy.typing import NDArray
 
-from diorama.ecs import Entity, Sensor, Velocity, World
-from diorama.geo.rotation import rotate
+from diorama.ecs import Entity, World
 from diorama.perception.parameters import DETECTION_TOPIC, GROUND_TRUTH_TOPIC
 from diorama.schemas.errors import MessageError
 from diorama.transport.replica import Replica, Update
 from diorama.transport.subscriber import Subscriber
-from diorama.viewer.appearance import Appearance, appearance
-from diorama.viewer.batches import Batch, batches, same_structure, scene_center
-from diorama.viewer.cameras import frustum_of, is_camera, is_lidar
+from diorama.viewer.choices import Choices
 from diorama.viewer.control import Control
-from diorama.viewer.overlays import Trails, boxes_of_message, range_rings, selection_box, size_of
-from diorama.viewer.page import SWITCHES, Page
+from diorama.viewer.drawing import Drawing
+from diorama.viewer.overlays import boxes_of_message
+from diorama.viewer.page import Page
 from diorama.viewer.panels import Status, inspector_html, map_html, status_html, tree_html
-from diorama.viewer.site_map import SiteMap
 
 Floats = NDArray[np.float64]
 FRAME_S = 1.0 / 30.0
@@ -33,14 +29,7 @@ PANEL_S = 0.2
 MAP_S = 0.5
 STALE_S = 1.0  # detections older than this are no longer shown
 SILENT_S = 3.0
-REBUILD_S = 0.5  # a scene whose structure changes all the time is rebuilt no more often
-TURNING = 0.08  # of the difference in heading, each picture, while following
-BEHIND = np.array([-0.9, 0.0, -0.36])
-MOST_TRAILS = 60
-MOST_LABELS = 40
-MOST_FRUSTUMS = 60
-TRAIL, PALE = np.array([46.0, 116.0, 214.0]), np.array([214.0, 226.0, 240.0])
-DETECTED, TRUE, SELECTED, RING = (240, 110, 30), (40, 150, 80), (30, 96, 230), (40, 160, 220)
+DETECTED, TRUE = (240, 110, 30), (40, 150, 80)
 
 
 class View:
@@ -49,35 +38,16 @@ class View:
     def __init__(
         self, endpoint: str, page: Page, *, service: str | None = None, assets: Sequence[Path] = ()
     ) -> None:
-        self.endpoint, self.page, self._assets = endpoint, page, assets
+        self.endpoint, self.page = endpoint, page
+        self.choices = Choices()
+        self._drawing = Drawing(page, self.choices, assets)
         self._control = Control(service) if service else None
         self.replica = Replica(endpoint, on_event=self._event)
         self._perceived = Subscriber(endpoint, "/", queue=20)
         self._boxes: dict[str, tuple[float, Floats]] = {}  # lines by topic ending, and when they came
-        self._switches = {name: value for name, (_, value) in SWITCHES.items()}
-        self._batches: list[Batch] = []
-        self._looks: dict[Entity, Appearance] = {}
-        self._cameras: list[Entity] = []
-        self._lidars: list[Entity] = []
-        self._labelled: list[Entity] = []
-        self._trails = Trails()
-        self._origin = np.zeros(3)
-        self._radius = 1.0
-        self._ground = 0.0
-        self._built: tuple[World, int] | None = None  # the world that is drawn, and its epoch then
-        self._last_build = -1.0
-        self._selected: Entity | None = None
-        self._selected_name = ""
-        self._opened: set[Entity] = set()
-        self._hidden: set[Entity] = set()
-        self._search = ""
-        self._mode = "free"
-        self._yaw = 0.0
-        self._through: Entity | None = None
         self._tick, self._time_ns = 0, 0
         self._beats: deque[tuple[float, int, int]] = deque(maxlen=60)  # wall s, sim ns, sequence
         self._heard = monotonic()
-        self._map = SiteMap()
         self._next_panel = self._next_map = 0.0
         self._closed = False
 
@@ -102,14 +72,15 @@ class View:
             if update is not None:
                 self._take(update)
             self._obey()
-            self._draw(update)
+            if self._is_shown:
+                self._drawing.draw(self.replica.world, update, self._time_ns)
+                self._draw_boxes()
         if monotonic() >= self._next_panel:
             self._next_panel = monotonic() + PANEL_S
             self._tell()
         if monotonic() >= self._next_map:
             self._next_map = monotonic() + MAP_S
-            drawn = self._map.draw(self.replica.world, self._trails, self._selected) if self._batches else ""
-            self.page.set_html("map", map_html(drawn))
+            self._draw_map()
         return update
 
     def stop(self) -> None:
@@ -125,6 +96,11 @@ class View:
         self._perceived.close()
         self.page.close()
 
+    @property
+    def _is_shown(self) -> bool:
+        """Whether there is something to show; what was once whole is shown while it becomes whole again."""
+        return self.replica.whole or self._drawing.is_there
+
     def _take(self, update: Update) -> None:
         self._heard = monotonic()
         if update.time_ns < self._time_ns:
@@ -136,133 +112,18 @@ class View:
         if event in ("restart", "silence"):
             self.page.notify(event, detail)
 
+    # -- what is perceived ---------------------------------------------------------------------------------------
+
     def _listen(self) -> None:
         """The newest message of each perception topic."""
         while (message := self._perceived.receive(0.0)) is not None:
             for ending in (DETECTION_TOPIC, GROUND_TRUTH_TOPIC):
                 if f"/{message.topic.strip('/')}".endswith(ending):
                     try:
-                        lines = boxes_of_message(message.json(), self._origin)
+                        lines = boxes_of_message(message.json(), self._drawing.origin)
                     except (MessageError, KeyError, TypeError, ValueError, AttributeError):
                         continue  # somebody else's message under a name like ours
                     self._boxes[ending] = (monotonic(), lines)
-
-    # -- drawing -------------------------------------------------------------------------------------------------
-
-    def _draw(self, update: Update | None) -> None:
-        world = self.replica.world
-        if not self.replica.whole and not self._batches:
-            return
-        now = monotonic()
-        another = self._built is None or self._built[0] is not world
-        if another or (not same_structure(self._built, world) and now - self._last_build > REBUILD_S):
-            self._rebuild(world)
-            self._last_build = now
-        elif update is not None:
-            moved = np.zeros(world.table.high, np.bool_)
-            moved[world.rows(update.changed)] = True
-            for number, batch in enumerate(self._batches):
-                if moved[batch.rows].any():
-                    self.page.move_batch(number, batch.instances(world, self._origin))
-        if update is not None:
-            self._draw_overlays(world)
-        self._draw_boxes()
-
-    def _rebuild(self, world: World) -> None:
-        """Structure changed: sort everything into batches again."""
-        fresh = self._built is None or self._built[0] is not world
-        self._built = (world, world.epoch)
-        self._reselect(world, fresh)
-        rows = world.rows(world.entities)
-        if fresh:
-            first = not self._batches
-            self._origin = scene_center(world)
-            self._measure(world.table.pose[rows, 0:3])
-            self.page.set_furniture(self._radius, ground=self._ground)
-            self.page.show_furniture(self._switches["grid"])
-            self.page.set_home(self._middle, self._radius, jump=first)
-            self._opened = {entity for entity in self._opened if world.alive(entity)}
-        by_segmentation = self._switches["segmentation"]
-        self._looks = {
-            entity: look
-            for entity in world.entities.tolist()
-            if (look := appearance(world, entity, by_segmentation=by_segmentation, folders=self._assets))
-            is not None
-        }
-        self._batches = batches(world, self._looks.get, self._concealed(world))
-        self.page.set_batches(
-            self._batches, [batch.instances(world, self._origin) for batch in self._batches]
-        )
-        moving = {int(entity) for batch in self._batches if batch.moving for entity in batch.entities}
-        if world.origin is not None:
-            self._map.stand(world, [entity for entity in self._looks if entity not in moving])
-            if fresh:
-                self._map.navigate(world, "map", "site", None)
-        sensors = world.query(Sensor)
-        self._cameras = [entity for entity, sensor in sensors if is_camera(sensor)][:MOST_FRUSTUMS]
-        self._lidars = [entity for entity, sensor in sensors if is_lidar(sensor)][:MOST_FRUSTUMS]
-        movers = [entity for entity, _ in world.query(Velocity) if world.parent(entity) is None]
-        movers.sort(key=lambda entity: -size_of(world, entity))
-        large = 0.6 * size_of(world, movers[0]) if movers else 0.0
-        self._trails.follow(
-            [entity for entity in movers[:MOST_TRAILS] if size_of(world, entity) >= 0.3 * large]
-        )
-        self._labelled = [entity for entity in movers[:MOST_LABELS] if size_of(world, entity) >= large > 0.0]
-
-    def _measure(self, places: Floats) -> None:
-        """Where the middle of the scene is and how far it reaches, without the farthest tenth."""
-        relative = places - self._origin
-        if not len(relative):
-            self._middle, self._radius = np.zeros(3), 10.0
-            return
-        low, high = np.percentile(relative, [8, 92], axis=0)
-        self._middle = 0.5 * (low + high)
-        self._radius = max(2.0, 0.5 * float(np.linalg.norm(high - low)))
-        self._ground = float(np.clip(relative[:, 2].max(), 0.0, 0.0))
-
-    def _draw_overlays(self, world: World) -> None:
-        shown, origin = self._switches, self._origin
-        if self._trails.note(world, self._time_ns) or not shown["trails"]:
-            lines, ages = self._trails.segments(origin)
-            color = PALE + ages[..., None] * (TRAIL - PALE)
-            visible = len(lines) if shown["trails"] else 0
-            self.page.set_lines("trails", lines[:visible], color[:visible], 2.0)
-        labels = {}
-        if shown["labels"]:
-            above = [
-                entity for entity in self._labelled if entity != self._selected and entity not in self._hidden
-            ]
-            labels = {str(entity): (world.name(entity), self._above(world, entity)) for entity in above}
-        if self._selected is not None:
-            labels["selected"] = (f"◆ {self._selected_name}", self._above(world, self._selected))
-        self.page.set_labels(labels)
-        frustums = []
-        if shown["frustums"]:
-            length = min(12.0, 0.03 * self._radius)
-            frustums = [
-                frustum_of(world, entity, origin, length)
-                for entity in self._cameras
-                if entity != self._through
-            ]
-        self.page.set_frustums(frustums)
-        self.page.set_lines(
-            "rings", range_rings(world, self._lidars if shown["frustums"] else [], origin), RING, 1.5
-        )
-        if self._selected is not None:
-            look = self._looks.get(self._selected)
-            size, center = (look.size, look.center) if look else ((1.0, 1.0, 1.0), (0.0, 0.0, 0.0))
-            self.page.set_lines(
-                "selected", selection_box(world, self._selected, size, center, origin), SELECTED, 3.0
-            )
-        else:
-            self.page.set_lines("selected", np.zeros((0, 2, 3)), SELECTED)
-        if self._mode == "follow" and self._selected is not None:
-            self._chase(world, self._selected)
-        if self._through is not None:
-            look = self._looks.get(self._through)
-            # From before the lens: the camera's own shape would hide everything.
-            ahead = look.center[0] + 0.5 * look.size[0] + 0.05 if look else 0.0
-            self.page.look_through(frustum_of(world, self._through, origin, 1.0, ahead))
 
     def _draw_boxes(self) -> None:
         recent = monotonic() - STALE_S
@@ -271,46 +132,32 @@ class View:
             ("truth", GROUND_TRUTH_TOPIC, TRUE),
         ):
             came, lines = self._boxes.get(ending, (0.0, np.zeros((0, 2, 3))))
-            if not self._switches[name] or came < recent:
+            if not self.choices.switches[name] or came < recent:
                 lines = lines[:0]
             self.page.set_lines(name, lines, color, 2.5)
-
-    def _above(self, world: World, entity: Entity) -> Floats:
-        """A place right above an entity."""
-        look, pose = self._looks.get(entity), world.table.pose[world.row(entity)]
-        place: Floats = pose[0:3] - self._origin
-        if look is not None:
-            place = place + rotate(pose[3:7], pose[7:10] * np.array(look.center))
-            place[2] -= 0.5 * look.size[2] * pose[9] + 0.02 * max(look.size)
-        return place
-
-    def _concealed(self, world: World) -> set[Entity]:
-        """What is hidden, with everything below it."""
-        found: set[Entity] = set()
-        if self._hidden:
-            for entity in world.entities.tolist():
-                if entity in self._hidden or world.parent(entity) in found:
-                    found.add(entity)
-        return found
 
     # -- the panels ----------------------------------------------------------------------------------------------
 
     def _tell(self) -> None:
-        world = self.replica.world
+        world, chosen = self.replica.world, self.choices
         self.page.set_html("status", status_html(self.status()))
         self.page.allow_control(self._control is not None and self._control.allowed)
-        if self.replica.whole or self._batches:
-            self.page.set_html(
-                "tree",
-                tree_html(
-                    world,
-                    search=self._search,
-                    opened=self._opened,
-                    hidden=self._hidden,
-                    selected=self._selected,
-                ),
+        if self._is_shown:
+            tree = tree_html(
+                world,
+                search=chosen.search,
+                opened=chosen.opened,
+                hidden=chosen.hidden,
+                selected=chosen.selected,
             )
-            self.page.set_html("inspector", inspector_html(world, self._selected))
+            self.page.set_html("tree", tree)
+            self.page.set_html("inspector", inspector_html(world, chosen.selected))
+
+    def _draw_map(self) -> None:
+        drawing, drawn = self._drawing, ""
+        if drawing.is_there:
+            drawn = drawing.map.draw(self.replica.world, drawing.trails, self.choices.selected)
+        self.page.set_html("map", map_html(drawn))
 
     def status(self) -> Status:
         """How the following goes."""
@@ -343,7 +190,7 @@ class View:
             verb, argument = self.page.commands.get()
             world = self.replica.world
             if verb == "search":
-                self._search = argument.strip()
+                self.choices.search = argument.strip()
             elif verb == "switch":
                 name, _, value = argument.partition(" ")
                 self._turn(name, value == "1")
@@ -353,82 +200,45 @@ class View:
                 self._control.ask(argument)
             elif verb in ("zoom", "pan", "map"):
                 self._next_map = 0.0
-                self._map.navigate(world, verb, argument, self._selected)
+                self._drawing.map.navigate(world, verb, argument, self.choices.selected)
             elif argument.isdigit() and world.alive(entity := int(argument)):
                 self._pick(world, verb, entity)
             self._next_panel = 0.0
 
     def _pick(self, world: World, verb: str, entity: Entity) -> None:
+        chosen = self.choices
         if verb == "select":
-            self._select(world, entity)
+            chosen.select(world, entity)
+            if chosen.following:
+                self._steer(world, "follow")
         elif verb == "fold":
-            self._opened ^= {entity}
+            chosen.opened ^= {entity}
         elif verb == "hide":
-            self._hidden ^= {entity}
-            self._redraw()
+            chosen.hidden ^= {entity}
+            self._drawing.redraw()
         elif verb == "through":
-            self._select(world, entity)
-            self._through, self._mode = entity, "free"
+            chosen.select(world, entity)
+            chosen.through, chosen.following = entity, False
             self.page.hold(np.zeros(3))
 
-    def _select(self, world: World, entity: Entity) -> None:
-        self._selected, self._selected_name = entity, world.name(entity)
-        above = world.parent(entity)
-        while above is not None:
-            self._opened.add(above)
-            above = world.parent(above)
-        if self._mode == "follow":
-            self._steer(world, "follow")
-
-    def _reselect(self, world: World, fresh: bool) -> None:
-        """Handles mean something else in another world: find the selected one by its name."""
-        if self._selected is not None and (fresh or not world.alive(self._selected)):
-            self._selected = world.names.get(self._selected_name)
-        if fresh:
-            self._hidden.clear()
-        if self._through is not None and (fresh or not world.alive(self._through)):
-            self._through = None
-            self.page.normal_lens()
-
-    def _chase(self, world: World, entity: Entity) -> None:
-        """Keep an entity in the middle and its nose ahead, without jerks."""
-        self._yaw += TURNING * remainder(_heading(world, entity) - self._yaw, tau)
-        self.page.hold(world.table.pose[world.row(entity), 0:3] - self._origin, self._yaw)
-
     def _turn(self, name: str, value: bool) -> None:
-        self._switches[name] = value
+        self.choices.switches[name] = value
         if name == "grid":
             self.page.show_furniture(value)
         elif name == "segmentation":
-            self._redraw()
-
-    def _redraw(self) -> None:
-        """Sort everything into batches again with the next picture."""
-        if self._built is not None:
-            self._built = (self._built[0], -1)
-            self._last_build = -1.0
+            self._drawing.redraw()
 
     def _steer(self, world: World, mode: str) -> None:
-        if self._through is not None:
-            self._through = None
+        """Move the camera `home`, let it `follow` what is selected, or leave it `free`."""
+        chosen = self.choices
+        if chosen.through is not None:
+            chosen.through = None
             self.page.normal_lens()
-        self._mode = mode
-        if mode == "follow" and self._selected is not None:
-            look = self._looks.get(self._selected)
-            away = 3.0 * max(look.size) if look else 20.0
-            self._yaw = _heading(world, self._selected)
-            self._chase(world, self._selected)
-            self.page.look(away * BEHIND, np.zeros(3))
+        chosen.following = mode == "follow"
+        if chosen.following and chosen.selected is not None:
+            self._drawing.follow(world, chosen.selected)
         elif mode == "home":
-            self._mode = "free"
-            self.page.hold(np.zeros(3))
-            self.page.set_home(self._middle, self._radius, jump=True)
-
-
-def _heading(world: World, entity: Entity) -> float:
-    """Where an entity's nose points, in rad east of north."""
-    north, east, _ = rotate(world.table.pose[world.row(entity), 3:7], (1.0, 0.0, 0.0)).tolist()
-    return atan2(east, north)
+            self._drawing.go_home()
 
 
 def _both(first: Update | None, second: Update | None) -> Update | None:

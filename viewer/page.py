@@ -7,7 +7,6 @@ The page's axes are the world's own, north-east-down, with up set to -z: nothing
 from collections.abc import Mapping, Sequence
 from contextlib import redirect_stdout
 from io import StringIO
-from math import floor, log10
 from queue import SimpleQueue
 from typing import Any
 
@@ -17,6 +16,8 @@ from numpy.typing import ArrayLike, NDArray
 from diorama.schemas.errors import missing_extra
 from diorama.viewer.batches import Batch
 from diorama.viewer.cameras import Frustum
+from diorama.viewer.choices import SWITCHES
+from diorama.viewer.earth_map import round_length
 
 try:
     import viser
@@ -26,15 +27,6 @@ except ImportError:
 Floats = NDArray[np.float64]
 ROOT = "/world"
 GROUND, HORIZON, SKY = (168, 186, 160), (196, 217, 240), (136, 182, 232)
-SWITCHES = {
-    "labels": ("Labels", True),
-    "trails": ("Trails", True),
-    "frustums": ("Cameras and LiDARs", True),
-    "detections": ("Detections", True),
-    "truth": ("Ground truth", False),
-    "grid": ("Grid and axes", True),
-    "segmentation": ("Colours by segmentation id", False),
-}
 
 
 class Page:
@@ -60,11 +52,6 @@ class Page:
     def url(self) -> str:
         """Where the page is."""
         return f"http://{self._server.get_host()}:{self._server.get_port()}"
-
-    @property
-    def watched(self) -> int:
-        """How many browsers look."""
-        return len(self._server.get_clients())
 
     def close(self) -> None:
         """End the page."""
@@ -195,8 +182,8 @@ class Page:
     def _looks_through(self, node: Any, key: str) -> None:
         node.on_click(lambda _: self.commands.put(("through", key)))
 
-    def set_furniture(self, radius: float, *, ground: float = 0.0) -> None:
-        """The grid and the arrows north, east and down, for a scene of that size (m)."""
+    def set_furniture(self, radius: float) -> None:
+        """The ground, a grid on it and the arrows north, east and up, for a scene of that size (m)."""
         for node in self._furniture:
             node.remove()
         section = round_length(0.25 * radius)
@@ -213,7 +200,7 @@ class Page:
             section_thickness=0.9,
             fade_distance=radius * 9,
             shadow_opacity=0.0,
-            position=(0.0, 0.0, ground + 0.0004 * radius),
+            position=(0.0, 0.0, 0.0004 * radius),
         )
         angle = np.linspace(0.0, 2 * np.pi, 65)[:-1]
         rim = np.column_stack([np.cos(angle), np.sin(angle), np.zeros(64)]) * 60.0 * radius
@@ -226,14 +213,13 @@ class Page:
             side="double",
             cast_shadow=False,
             receive_shadow=False,
-            position=(0.0, 0.0, ground + 0.0008 * radius),
+            position=(0.0, 0.0, 0.0008 * radius),
         )
         length = round_length(0.2 * radius)
         ends = np.zeros((3, 2, 3))
         ends[0, 1, 0] = ends[1, 1, 1] = length
         ends[2, 1, 2] = -length
-        ends[2] = ends[2, ::-1]
-        ends[:, :, 2] += ground - 0.004 * radius
+        ends[:, :, 2] -= 0.004 * radius
         colors = np.array([(214, 58, 52), (46, 150, 72), (48, 104, 214)], np.uint8)
         thin = 0.012 * length
         arrows = scene.add_arrows(
@@ -244,7 +230,7 @@ class Page:
             scene.add_label(
                 f"{ROOT}/axes/{name}",
                 name,
-                position=np.array(place) * length + (0.0, 0.0, ground),
+                position=np.array(place) * length,
                 anchor="center-center",
             )
             for name, place in names
@@ -375,12 +361,6 @@ class Page:
         scene.add_light_directional(
             "/light/sun", color=(255, 244, 224), intensity=1.5, position=(-600.0, -900.0, -1200.0)
         )
-
-
-def round_length(length: float) -> float:
-    """The largest of 1, 2, 5, 10, 20, ... that is not longer (m)."""
-    power = 10.0 ** floor(log10(length))
-    return max(step * power for step in (1.0, 2.0, 5.0) if step * power <= length * (1 + 1e-9))
 
 
 def _linear(color: ArrayLike) -> NDArray[np.uint8]:

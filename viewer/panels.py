@@ -86,8 +86,9 @@ def status_html(status: Status) -> str:
     """Sim time, tick, rate, real-time factor, dropped updates."""
     good = status.state == "live"
     minutes, seconds = divmod(status.time_s, 60.0)
+    state = f"class='{'dio-good' if good else 'dio-bad'}' title='{escape(status.endpoint, quote=True)}'"
     parts = [
-        f"<span class='{'dio-good' if good else 'dio-bad'}'>● <b>{escape(status.state)}</b></span>",
+        f"<span {state}>● <b>{escape(status.state)}</b></span>",
         f"<span title='simulation time'><b>{int(minutes):02d}:{seconds:05.2f}</b></span>",
         f"<span>tick <b>{status.tick}</b></span>",
         f"<span title='updates a second'><b>{status.rate:.0f}</b> Hz</span>",
@@ -134,7 +135,7 @@ def inspector_html(world: World | None, entity: Entity | None) -> str:
     sections = [_identity(world, entity)]
     sections.append(
         (
-            "In its parent" if world.parent(entity) else "Pose",
+            "Pose" if world.parent(entity) is None else "In its parent",
             _pose(pose.position, pose.orientation, pose.scale),
         )
     )

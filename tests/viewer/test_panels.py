@@ -73,6 +73,13 @@ def test_the_inspector_tells_everything_about_an_entity() -> None:
     assert "Click something" in inspector_html(world, None)
 
 
+def test_a_pose_says_in_whose_axes_it_is() -> None:
+    world = small_world()
+    assert world.find("ship") == 0  # a handle like any other, though it is false to Python
+    assert "<h3>In its parent</h3>" in inspector_html(world, world.find("ship/eye"))
+    assert "<h3>Pose</h3>" in inspector_html(world, world.find("ship"))
+
+
 def test_names_cannot_break_out() -> None:
     world = World()
     entity = world.spawn(EVIL, Sensor(EVIL, EVIL, {EVIL: EVIL}), asset=EVIL)
@@ -89,9 +96,17 @@ def test_names_cannot_break_out() -> None:
 def test_the_status_line_counts() -> None:
     told = status_html(
         Status(
-            endpoint="", state="live", time_s=83.5, tick=4175, rate=50.0, factor=1.0, dropped=2, entities=463
+            endpoint="tcp://127.0.0.1:5555",
+            state="live",
+            time_s=83.5,
+            tick=4175,
+            rate=50.0,
+            factor=1.0,
+            dropped=2,
+            entities=463,
         )
     )
+    assert "title='tcp://127.0.0.1:5555'" in told
     plain = re.sub(r"<style>.*?</style>|<[^>]*>", "", told, flags=re.S)
     for part in ("live", "01:23.50", "tick 4175", "50 Hz", "1.00 × real time", "2 dropped", "463 entities"):
         assert part in plain
