@@ -17,6 +17,10 @@ if TYPE_CHECKING:
 PUBLISHED_AT = "tcp://127.0.0.1:5555"
 ANSWERED_AT = "tcp://127.0.0.1:5556"
 
+# The names that diorama.geo has, written out: a --help must not wait for numpy.
+AXES = ("ned", "enu", "nwu", "unreal", "gltf")
+FRAMES = ("lla", "ecef", "cartesian", *AXES)
+
 
 def three_numbers(text: str) -> tuple[float, float, float]:
     """Three numbers with commas or blanks between them; ValueError otherwise."""
@@ -47,9 +51,24 @@ def folder(text: str) -> str:
     return text
 
 
+def number(text: str) -> float:
+    """Any number but those that are none."""
+    return _number(text, "a number", isfinite)
+
+
 def rate(text: str) -> float:
-    """A number above 0: times a second, or times as fast."""
+    """A number above 0: times as fast."""
     return _number(text, "a number above 0", lambda value: value > 0.0)
+
+
+def hertz(text: str) -> float:
+    """Times a second: from one in a quarter of an hour to one each nanosecond, the shortest step of a clock."""
+    return _number(text, "times a second, 0.001 to 1e9", lambda value: 1e-3 <= value <= 1e9)
+
+
+def metres(text: str) -> float:
+    """A length that is not negative."""
+    return _number(text, "metres, 0 or more", lambda value: value >= 0.0)
 
 
 def seconds(text: str) -> float:
@@ -60,6 +79,11 @@ def seconds(text: str) -> float:
 def count(text: str) -> int:
     """A whole number that is not negative."""
     return int(_number(text, "a whole number, 0 or more", lambda value: value >= 0 and value == int(value)))
+
+
+def some(text: str) -> int:
+    """A whole number above 0."""
+    return int(_number(text, "a whole number, 1 or more", lambda value: value >= 1 and value == int(value)))
 
 
 def port(text: str) -> int:

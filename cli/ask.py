@@ -1,24 +1,28 @@
 """`diorama ask`: questions to a running simulation, answered for people or as JSON."""
 
 import argparse
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from diorama.cli.arguments import (
+    AXES,
+    FRAMES,
     add_service,
     allow_negative_values,
     client_security,
     count,
+    metres,
+    number,
     origin,
+    some,
     three_numbers,
 )
+from diorama.cli.tell import add_json, tell
 from diorama.schemas.errors import DioramaError
 
 if TYPE_CHECKING:
     from diorama.transport.client import Client
 
-FRAMES = ("lla", "ecef", "cartesian", "ned", "enu", "nwu", "unreal", "gltf")
-AXES = ("ned", "enu", "nwu", "unreal", "gltf")
 Ask = Callable[["Client", argparse.Namespace], Any]
 
 EXAMPLES = """\
@@ -30,8 +34,8 @@ examples:
   diorama ask near --name evtol_0 --radius 500                  all within 500 m of an entity
   diorama ask box -100,-100,-50 100,100,0                       all between two corners (NED)
   diorama ask polygon 29.5,-95.2 29.7,-95.2 29.6,-95.0          all over an area of latitudes and longitudes
-  diorama ask distance evtol_0 tower                            how far, and in which direction
-  diorama ask relative camera_0 evtol_0                         the pose of one in the other's axes
+  diorama ask distance evtol_0 tower_0                          how far, and in which direction
+  diorama ask relative evtol_0/nose_camera evtol_0              the pose of one in the other's axes
   diorama ask list --prefix evtol                               which entities there are
   diorama ask call set_pose '{"name": "evtol_0", "position": [0, 0, -50]}'
 
@@ -78,8 +82,8 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
     near.add_argument("point", nargs="?", metavar="POINT", help="three numbers in the frame")
     near.add_argument("--name", help="near this entity instead of a point")
     near.add_argument("--frame", choices=FRAMES, default="ned", help="frame of the point (default ned)")
-    near.add_argument("-k", type=count, default=1, metavar="N", help="how many (default 1)")
-    near.add_argument("--radius", type=float, metavar="M", help="all within so many metres instead")
+    near.add_argument("-k", type=some, default=1, metavar="N", help="how many (default 1)")
+    near.add_argument("--radius", type=metres, metavar="M", help="all within so many metres instead")
 
     box = _question(questions, "box", "all entities in a box", _box, "ask box -100,-100,-50 100,100,0")
     box.add_argument("minimum", metavar="CORNER")
@@ -94,15 +98,15 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
         "ask polygon 29.5,-95.2 29.7,-95.2 29.6,-95.0",
     )
     polygon.add_argument("corners", nargs="+", metavar="LAT,LON")
-    polygon.add_argument("--lowest", type=float, metavar="M", help="from this altitude up")
-    polygon.add_argument("--highest", type=float, metavar="M", help="up to this altitude")
+    polygon.add_argument("--lowest", type=number, metavar="M", help="from this altitude up")
+    polygon.add_argument("--highest", type=number, metavar="M", help="up to this altitude")
 
     distance = _question(
         questions,
         "distance",
         "distance and bearing between two entities",
         _distance,
-        "ask distance evtol_0 tower",
+        "ask distance evtol_0 tower_0",
     )
     distance.add_argument("start", metavar="FROM")
     distance.add_argument("end", metavar="TO")
@@ -112,7 +116,7 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
         "relative",
         "the pose of one entity in another's axes",
         _relative,
-        "ask relative camera_0 evtol_0",
+        "ask relative evtol_0/nose_camera evtol_0",
     )
     relative.add_argument("name", metavar="NAME")
     relative.add_argument("seen_from", metavar="SEEN_FROM")
@@ -137,17 +141,15 @@ def run(args: argparse.Namespace) -> int:
     from diorama.transport.client import Client
 
     with Client(args.service, timeout_s=args.timeout, security=client_security(args)) as client:
-        result = args.ask(client, args)
+        try:
+            result = args.ask(client, args)
+        except DioramaError as error:
+            if "no entity is named" not in str(error) or "did you mean" in str(error):
+                raise
+            raise DioramaError(f"{error}; `diorama ask list` shows all names") from None
         tick = client.tick
-    if args.json:
-        import orjson
-
-        options = orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_NON_STR_KEYS
-        print(orjson.dumps({"result": result, "tick": tick}, option=options).decode())
-    else:
-        for line in _lines(result):
-            print(line)
-        print(f"at tick {tick}" if tick >= 0 else "before the first tick")
+    when = f"at tick {tick}" if tick >= 0 else "before the first tick"
+    tell(args, {"result": result, "tick": tick}, *_lines(result), when)
     return 0
 
 
@@ -167,7 +169,7 @@ def _question(
     )
     allow_negative_values(parser)
     add_service(parser, timeout_s=2.0)
-    parser.add_argument("--json", action="store_true", help="print one line of JSON with all digits")
+    add_json(parser, "print one line of JSON with all digits")
     parser.set_defaults(run=run, ask=ask)
     return parser
 
@@ -250,16 +252,21 @@ def _lines(result: Any) -> list[str]:
     if isinstance(result, str) or not hasattr(result, "__iter__"):
         return [_text(result)]
     rows = [row.values() if isinstance(row, dict) else row for row in result]
-    return [row if isinstance(row, str) else "  ".join(_text(value) for value in row) for row in rows] or [
-        "nothing"
-    ]
+    return [row if isinstance(row, str) else "  ".join(_cells(row)) for row in rows] or ["nothing"]
+
+
+def _cells(row: Iterable[Any]) -> list[str]:
+    """The cells of a table row; what has parts of its own, such as the schema of a method, is left to --json."""
+    return [_text(value) for value in row if not isinstance(value, dict)]
 
 
 def _text(value: Any, name: str = "") -> str:
     if isinstance(value, bool) or value is None:
         return "-" if value is None else str(value).lower()
     if isinstance(value, float):
-        return f"{value:.10f}" if name == "lla" else f"{value:.6f}"
+        return f"{value:.10f}" if name == "lla" or name.endswith("_deg") else f"{value:.6f}"
+    if isinstance(value, dict):
+        return ", ".join(f"{key} {_text(part, key)}" for key, part in value.items()) or "-"
     if isinstance(value, (list, tuple)):
         return ", ".join(_text(part, name) for part in value) or "-"
     return str(value)

@@ -3,7 +3,9 @@
 import argparse
 import sys
 
-from diorama.cli.arguments import add_origin, count, endpoint, rate, seconds
+from diorama.cli.arguments import add_origin, count, endpoint, hertz, seconds
+from diorama.cli.signals import end_tidily
+from diorama.cli.tell import add_json, tell
 
 ENDPOINT = "tcp://127.0.0.1:5565"
 
@@ -28,7 +30,7 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
     parser.add_argument(
         "--service", type=endpoint, metavar="ENDPOINT", help="where to answer questions (default: nowhere)"
     )
-    parser.add_argument("--rate", type=rate, default=50.0, help="updates a second (default 50)")
+    parser.add_argument("--rate", type=hertz, default=50.0, help="updates a second (default 50)")
     parser.add_argument("--ticks", type=count, default=0, help="stop after so many updates (default: never)")
     parser.add_argument(
         "--stale-after", type=seconds, default=2.5, metavar="S", help="silence before stale (default 2.5 s)"
@@ -40,6 +42,7 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
     parser.add_argument(
         "--insecure", action="store_true", help="allow binds that other machines reach, without keys"
     )
+    add_json(parser, "say where it is published, and each source that comes or goes, as lines of JSON")
     add_origin(parser)
     parser.set_defaults(run=run)
 
@@ -60,6 +63,7 @@ def run(args: argparse.Namespace) -> int:
         print("every source needs a name of its own", file=sys.stderr)
         return 2
     security = load_server(args.keys) if args.keys else None
+    end_tidily()
     with ExitStack() as stack:
         composite = stack.enter_context(
             Composite(
@@ -67,7 +71,9 @@ def run(args: argparse.Namespace) -> int:
                 origin=args.origin,
                 stale_after_s=args.stale_after,
                 remove_after_s=args.remove_after,
-                on_event=lambda source, state: print(f"{source} is {state}", flush=True),
+                on_event=lambda source, state: tell(
+                    args, {"source": source, "state": state}, f"{source} is {state}"
+                ),
             )
         )
         publisher = stack.enter_context(
@@ -79,12 +85,13 @@ def run(args: argparse.Namespace) -> int:
             clock=SteppableClock(round(1e9 / args.rate)),
             systems=[composite],
         )
-        print(f"publishing at {', '.join(publisher.endpoints)}", flush=True)
+        endpoints = list(publisher.endpoints)
+        tell(args, {"endpoints": endpoints}, f"publishing at {', '.join(endpoints)}")
         if args.service:
             service = stack.enter_context(
                 answer(simulation, args.service, security=security, insecure=args.insecure)
             )
-            print(f"answering at {service.endpoint}", flush=True)
+            tell(args, {"service": service.endpoint}, f"answering at {service.endpoint}")
 
         def stop(tick: Tick) -> None:
             if args.ticks and tick.index + 1 >= args.ticks:

@@ -1,10 +1,13 @@
 """`diorama pause|resume|step|load`: control a running simulation."""
 
 import argparse
+import sys
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from time import monotonic, sleep
+from typing import TYPE_CHECKING, Any
 
-from diorama.cli.arguments import add_service, client_security, count, seconds
+from diorama.cli.arguments import add_service, client_security, seconds, some
+from diorama.cli.tell import add_json, tell
 
 if TYPE_CHECKING:
     from diorama.transport.client import Client
@@ -19,14 +22,14 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
     step = _command(
         subparsers, "step", "run some ticks, or for a simulated time, then pause", _step, "diorama step 10"
     )
-    step.add_argument("ticks", type=count, nargs="?", default=1, metavar="TICKS", help="how many (default 1)")
+    step.add_argument("ticks", type=some, nargs="?", metavar="TICKS", help="how many (default 1)")
     step.add_argument("--seconds", type=seconds, metavar="S", help="so much simulated time instead")
     load = _command(
         subparsers,
         "load",
         "let a running simulation go on with another scene file; a bad one changes nothing",
         _load,
-        "diorama load scene_basic_drone.jsonc",
+        "diorama load scene_harbour.jsonc",
     )
     load.add_argument(
         "file",
@@ -37,22 +40,20 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
 
 
 def run(args: argparse.Namespace) -> int:
-    """Do it, and say what the clock shows now."""
+    """Do it, and say what the clock shows then."""
     from diorama.transport.client import Client
 
+    if args.do is _step and args.ticks is not None and args.seconds is not None:
+        print("expected TICKS or --seconds S, one of the two", file=sys.stderr)
+        return 2
     with Client(args.service, timeout_s=args.timeout, security=client_security(args)) as client:
         args.do(client, args)
-        clock = client.clock()
-    if args.json:
-        import orjson
-
-        print(orjson.dumps(clock).decode())
-        return 0
+        clock = _after_steps(client, args.timeout) if args.do is _step else client.clock()
     state = "paused" if clock["is_paused"] else "running"
     factor = clock["real_time_factor"]
     pace = f", {factor:.2g} times real time" if factor is not None and not clock["is_paused"] else ""
     late = f", {clock['late_ticks']} ticks late" if clock["late_ticks"] else ""
-    print(f"{state} at {clock['time_ns'] * 1e-9:.9g} s after {clock['ticks']} ticks{pace}{late}")
+    tell(args, clock, f"{state} at {clock['time_ns'] * 1e-9:.9g} s after {clock['ticks']} ticks{pace}{late}")
     return 0
 
 
@@ -66,9 +67,17 @@ def _resume(client: "Client", args: argparse.Namespace) -> None:  # noqa: ARG001
 
 def _step(client: "Client", args: argparse.Namespace) -> None:
     if args.seconds is None:
-        client.step(args.ticks)
+        client.step(args.ticks or 1)
     else:
         client.continue_for(round(args.seconds * 1e9))
+
+
+def _after_steps(client: "Client", timeout_s: float) -> dict[str, Any]:
+    """What the clock shows once it pauses, or when nobody wants to wait any longer."""
+    end = monotonic() + timeout_s
+    while not (clock := client.clock())["is_paused"] and monotonic() < end:
+        sleep(0.01)
+    return clock
 
 
 def _load(client: "Client", args: argparse.Namespace) -> None:
@@ -90,6 +99,6 @@ def _command(
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add_service(parser, timeout_s=10.0)
-    parser.add_argument("--json", action="store_true", help="print what the clock shows as one line of JSON")
+    add_json(parser, "print what the clock shows as one line of JSON")
     parser.set_defaults(run=run, do=do)
     return parser

@@ -1,12 +1,15 @@
 """`diorama demo`: a scene worth seeing, served, published and shown in the browser."""
 
 import argparse
+import json
 import logging
 import sys
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
-from diorama.cli.arguments import ANSWERED_AT, PUBLISHED_AT, count, endpoint, port, rate
+from diorama.cli.arguments import ANSWERED_AT, PUBLISHED_AT, count, endpoint, hertz, port
+from diorama.cli.signals import end_tidily
+from diorama.cli.tell import add_json, tell
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -44,12 +47,13 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
     parser.add_argument(
         "--service", type=endpoint, help="where to answer (default tcp://127.0.0.1:5556, or a free port)"
     )
-    parser.add_argument("--rate", type=rate, default=50.0, help="ticks a second (default 50)")
+    parser.add_argument("--rate", type=hertz, default=50.0, help="ticks a second (default 50)")
     parser.add_argument("--ticks", type=count, default=0, help="stop after so many ticks (default: never)")
     parser.add_argument(
         "--port", type=port, default=8080, help="port of the page (default 8080, or the next free one)"
     )
     parser.add_argument("--headless", action="store_true", help="only publish: no page")
+    add_json(parser, "say where everything is as one line of JSON")
     parser.set_defaults(run=run)
 
 
@@ -62,6 +66,7 @@ def run(args: argparse.Namespace) -> int:
 
     logging.basicConfig(level=logging.WARNING, format="%(levelname)s: %(message)s")
     scene = demo(args.entities)
+    end_tidily()
     with _publisher(args.endpoint) as publisher:
         simulation = Simulation(
             scene.world,
@@ -74,13 +79,16 @@ def run(args: argparse.Namespace) -> int:
             answer(simulation, args.service, topics_too=scene.perception.topics) as service,
             ExitStack() as page,
         ):
-            url = (
-                ""
-                if args.headless
-                else page.enter_context(_page(publisher.endpoint, service.endpoint, args.port))
-            )
-            _announce(scene, simulation, args.rate, url, service.endpoint)
-            simulation.run(_on_tick(simulation, args.ticks))
+            shown = _page(publisher.endpoint, service.endpoint, args.port)
+            url = "" if args.headless else page.enter_context(shown)
+
+            def announce() -> None:
+                told = {"entities": len(scene.world), "endpoint": publisher.endpoint}
+                told |= {"service": service.endpoint, "page": url or None}
+                tell(args, told, *_announcement(scene, simulation, args.rate, url, service.endpoint))
+
+            report = sys.stdout.isatty() and not args.json
+            simulation.run(_on_tick(simulation, args.ticks, announce, report=report))
     return 0
 
 
@@ -91,7 +99,10 @@ def _page(endpoint: str, service: str, port: int) -> "Iterator[str]":
     from importlib.util import find_spec
 
     if find_spec("viser") is None:
-        print("  no page: the viewer is not installed; get it with: pip install 'diorama[viewer]'")
+        print(
+            "  no page: the viewer is not installed; get it with: pip install 'diorama[viewer]'",
+            file=sys.stderr,
+        )
         yield ""
         return
     command = [
@@ -104,12 +115,13 @@ def _page(endpoint: str, service: str, port: int) -> "Iterator[str]":
         service,
         "--port",
         str(port),
+        "--json",
     ]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     try:
         assert process.stdout is not None
-        line = next((line for line in process.stdout if "http://" in line), "")
-        yield line[line.find("http://") :].strip()
+        line = process.stdout.readline()  # nothing, if it ended; then it has said why
+        yield str(json.loads(line)["page"]) if line else ""
     finally:
         process.terminate()
         process.wait()
@@ -128,17 +140,21 @@ def _publisher(endpoint: str) -> "Publisher":
         return Publisher("tcp://127.0.0.1:*")
 
 
-def _on_tick(simulation: "Simulation", ticks: int) -> "Callable[[Tick], None]":
-    """Stops after so many ticks, and on a terminal says now and then how it goes."""
+def _on_tick(
+    simulation: "Simulation", ticks: int, announce: "Callable[[], None]", *, report: bool
+) -> "Callable[[Tick], None]":
+    """Announces after the first tick, says now and then how it goes, and stops after so many."""
     from time import monotonic
 
     shown = monotonic()
 
     def on_tick(tick: "Tick") -> None:
         nonlocal shown
+        if tick.index == 0:  # not before: the first one may compile for seconds, in which nobody answers
+            announce()
         if ticks and tick.index + 1 >= ticks:
             simulation.stop()
-        if sys.stdout.isatty() and monotonic() - shown > REPORT_S:
+        if report and monotonic() - shown > REPORT_S:
             shown = monotonic()
             _report(simulation, tick)
 
@@ -156,7 +172,9 @@ def _report(simulation: "Simulation", tick: "Tick") -> None:
     )
 
 
-def _announce(scene: "Demo", simulation: "Simulation", rate: float, url: str, service: str) -> None:
+def _announcement(
+    scene: "Demo", simulation: "Simulation", rate: float, url: str, service: str
+) -> "Iterator[str]":
     from diorama.schemas import topics
 
     world, endpoint = scene.world, simulation.publisher.endpoint
@@ -174,20 +192,17 @@ def _announce(scene: "Demo", simulation: "Simulation", rate: float, url: str, se
         *((f"/{name}", "10 Hz", "what is really there") for name in perceived[1:]),
     ]
     widest = max(len(name) for name, _, _ in rows)
-    print(
-        f"\n  diorama demo · {len(world)} entities near Houston, {world.origin.lla if world.origin else ''}"
-    )
-    print(f"  {simulation.clock.summary}\n")
-    print(f"  published at {endpoint}")
-    for name, hz, about in rows:
-        print(f"    {name.ljust(widest)}  {hz:>6}  {about}")
+    yield f"\n  diorama demo · {len(world)} entities near Houston, {world.origin.lla if world.origin else ''}"
+    yield f"  {simulation.clock.summary}\n"
+    yield f"  published at {endpoint}"
+    yield from (f"    {name.ljust(widest)}  {hz:>6}  {about}" for name, hz, about in rows)
     if url:
-        print(f"\n  in the browser: {url}")
+        yield f"\n  in the browser: {url}"
     at = "" if endpoint == PUBLISHED_AT else f" --endpoint {endpoint}"
-    print("\n  try in another terminal")
-    print(f"    diorama topic hz scene/local{at}")
-    print(f"    diorama topic echo clock{at}")
     asked = "" if service == ANSWERED_AT else f" --service {service}"
-    print(f"    diorama ask where evtol_0{asked}")
-    print(f"    diorama view {endpoint}")
-    print("\n  Ctrl-C ends everything", flush=True)
+    yield "\n  try in another terminal"
+    yield f"    diorama topic hz scene/local{at}"
+    yield f"    diorama topic echo clock{at}"
+    yield f"    diorama ask where evtol_0{asked}"
+    yield f"    diorama view {endpoint}"
+    yield "\n  Ctrl-C ends everything"

@@ -4,11 +4,9 @@ import argparse
 import sys
 from collections.abc import Iterable
 
-from diorama.cli.arguments import allow_negative_values, origin, three_numbers
-from diorama.schemas.errors import Problem, SceneError
-
-# The names that diorama.geo.FRAMES has, written out: a --help must not wait for numpy.
-FRAMES = ("lla", "ecef", "cartesian", "ned", "enu", "nwu", "unreal", "gltf")
+from diorama.cli.arguments import FRAMES, allow_negative_values, origin, three_numbers
+from diorama.cli.tell import add_json, json_text
+from diorama.schemas.errors import GeoError, Problem, SceneError
 
 DESCRIPTION = """\
 Convert points from one frame to another.
@@ -42,13 +40,15 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     allow_negative_values(parser)
-    parser.add_argument("points", nargs="*", metavar="POINT", help="three numbers: 29.6,-95.2,100")
+    parser.add_argument(
+        "points", nargs="*", default=[], metavar="POINT", help="three numbers: 29.6,-95.2,100"
+    )
     parser.add_argument("--from", dest="source", required=True, choices=FRAMES, help="frame of the points")
     parser.add_argument("--to", dest="target", required=True, choices=FRAMES, help="frame of the answer")
     parser.add_argument(
         "--origin", type=origin, metavar="LAT,LON,ALT", help="where the local frames stand (degrees, metres)"
     )
-    parser.add_argument("--json", action="store_true", help="print [[x, y, z], ...] with all digits")
+    add_json(parser, "print [[x, y, z], ...] with all digits")
     parser.set_defaults(run=run)
 
 
@@ -62,11 +62,13 @@ def run(args: argparse.Namespace) -> int:
         if sys.stdin.isatty():
             print("points, one on each line; Ctrl-D ends", file=sys.stderr)
         points = _read("<stdin>", sys.stdin)
-    converted = convert(points, args.source, args.target, args.origin)
+    try:
+        converted = convert(points, args.source, args.target, args.origin)
+    except GeoError as error:
+        hint = "; give --origin LAT,LON,ALT" if "expected an origin" in str(error) else ""
+        raise GeoError(f"{error}{hint}") from None
     if args.json:
-        import orjson
-
-        print(orjson.dumps(converted, option=orjson.OPT_SERIALIZE_NUMPY).decode())
+        print(json_text(converted))
         return 0
     # 1e-10 degrees are 11 µm, and half of that is the rounding.
     line = "%.10f %.10f %.6f" if args.target == "lla" else "%.6f %.6f %.6f"

@@ -2,11 +2,13 @@
 
 import argparse
 
+from diorama.cli.tell import add_json, tell
+
 EXAMPLES = """\
 examples:
   diorama keys ~/keys                     a server and one client, called `client`
   diorama keys ~/keys renderer planner    a server (unless it is there) and two clients
-  diorama serve scene.json --endpoint tcp://0.0.0.0:5555 --keys ~/keys
+  diorama serve examples/houston.scene.json --endpoint tcp://0.0.0.0:5555 --keys ~/keys
   diorama ask where evtol_0 --service tcp://simulator:5556 --keys ~/keys --client planner
 
 server.key_secret and clients/ belong on the server; NAME.key_secret and server.key on that client's machine.
@@ -24,7 +26,10 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("directory", metavar="DIRECTORY")
-    parser.add_argument("clients", nargs="*", metavar="CLIENT", help="names of clients (default: client)")
+    parser.add_argument(
+        "clients", nargs="*", default=["client"], metavar="CLIENT", help="names of clients (default: client)"
+    )
+    add_json(parser, "print the names of the files as one line of JSON")
     parser.set_defaults(run=run)
 
 
@@ -32,6 +37,6 @@ def run(args: argparse.Namespace) -> int:
     """Make the keys and name the files."""
     from diorama.transport.security import make_keys
 
-    for path in make_keys(args.directory, tuple(args.clients or ["client"])):
-        print(path)
+    files = [str(path) for path in make_keys(args.directory, tuple(args.clients))]
+    tell(args, {"files": files}, *files)
     return 0

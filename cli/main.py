@@ -6,15 +6,14 @@ and a line in FAMILIES. Families import what they need when they run, so that `-
 
 import argparse
 import os
-import signal
 import sys
 from collections.abc import Sequence
 from importlib import import_module
-from threading import current_thread, main_thread
 
 import diorama
 from diorama.cli.colour import paint
 from diorama.cli.parser import Parser
+from diorama.cli.signals import INTERRUPTED, obeyed
 from diorama.schemas.errors import DioramaError
 
 FAMILIES = (
@@ -41,17 +40,14 @@ A scene graph of entities and components that knows where on Earth it is.
 EXAMPLES = """\
 examples:
   diorama demo                                   something to see: serves a scene and shows it in the browser
-  diorama check houston.scene.json               everything that is wrong with a scene, with line numbers
-  diorama tree houston.scene.json                who hangs under whom
-  diorama where houston.scene.json evtol_0       where things are: NED, latitude-longitude-altitude, ECEF
-  diorama convert sim_config.json scene.json     one format to another
+  diorama check examples/houston.scene.json      everything that is wrong with a scene, with line numbers
+  diorama tree examples/houston.scene.json       who hangs under whom
+  diorama where examples/houston.scene.json      where things are: NED, latitude-longitude-altitude, ECEF
+  diorama convert examples/yard.rscene yard.json   one format to another
   diorama geo --from lla --to ned --origin 29.59,-95.16,0 29.6,-95.2,100
 
 `diorama COMMAND --help` says more about each. Exit code 0: fine; 1: the input is wrong; 2: the call is wrong.
 """
-
-INTERRUPTED = 130  # what shells expect after Ctrl-C
-TERMINATED = 143  # and after `kill`
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -81,10 +77,8 @@ def _run(argv: Sequence[str] | None) -> int:
     if "run" not in args:
         parser.print_help(sys.stderr)
         return 2
-    if current_thread() is main_thread():
-        # `kill` ends like Ctrl-C does: sockets and files are closed, and the viewer of a demo does not stay behind.
-        signal.signal(signal.SIGTERM, lambda *_: sys.exit(TERMINATED))
-    code: int = args.run(args)
+    with obeyed():
+        code: int = args.run(args)
     return code
 
 

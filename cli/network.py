@@ -5,6 +5,8 @@ import sys
 from threading import Event
 
 from diorama.cli.arguments import endpoint, seconds
+from diorama.cli.signals import end_tidily
+from diorama.cli.tell import add_json, json_text, tell
 
 ADDRESS = "tcp/127.0.0.1:7447"
 
@@ -26,7 +28,7 @@ def _add_router(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]
         "  diorama router --listen tcp/0.0.0.0:7447 --users users.txt\n"
         "  diorama router --listen tls/0.0.0.0:7447 --ca ca.pem --cert router.pem --key router.key\n"
         "then, anywhere:\n"
-        "  diorama serve houston.scene.json --endpoint zenoh:tcp/HOST:7447\n"
+        "  diorama serve examples/houston.scene.json --endpoint zenoh:tcp/HOST:7447\n"
         "  diorama topic list --endpoint zenoh:tcp/HOST:7447",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -52,6 +54,7 @@ def _add_router(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]
     parser.add_argument(
         "--insecure", action="store_true", help="let in anybody who reaches an address of this machine"
     )
+    add_json(parser, "say where it routes as one line of JSON")
     parser.set_defaults(run=run_router)
 
 
@@ -74,7 +77,7 @@ def _add_who(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     parser.add_argument(
         "--timeout", type=seconds, default=2.0, metavar="S", help="how long to look (default 2 s)"
     )
-    parser.add_argument("--json", action="store_true", help="print each as one line of JSON")
+    add_json(parser, "print each as one line of JSON")
     parser.set_defaults(run=run_who)
 
 
@@ -89,9 +92,10 @@ def run_router(args: argparse.Namespace) -> int:
         tuple(args.connect),
         {name: value for name, value in given.items() if value},
     )
+    end_tidily()
     session = open_router(endpoint, insecure=args.insecure)
     try:
-        print(f"routing at {', '.join(session.listen)}", flush=True)
+        tell(args, {"listen": list(session.listen)}, f"routing at {', '.join(session.listen)}")
         Event().wait()
     finally:
         close_session(session)
@@ -106,9 +110,7 @@ def run_who(args: argparse.Namespace) -> int:
     for presence in presences(args.endpoint, None if args.follow else args.timeout):
         seen = True
         if args.json:
-            import orjson
-
-            print(orjson.dumps(presence).decode(), flush=True)
+            print(json_text(presence), flush=True)
             continue
         sign = "+" if presence.is_there else "-"
         print(f"{sign} {presence.scene} {presence.kind} {presence.what}", flush=True)

@@ -27,9 +27,16 @@ class Parser(argparse.ArgumentParser):
             )
         elif message.startswith("unrecognized arguments: -"):
             wrong = message.partition(": ")[2].split()[0].partition("=")[0]
-            message += did_you_mean(wrong, _options(self))
+            message += did_you_mean(wrong, self._option_string_actions)
         print(f"{self.prog}: {message}\nsee: {self.prog} --help", file=sys.stderr)
         raise SystemExit(2)
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Nothing is left for others to know: an unknown argument is an error of the command it was given to."""
+        found, unknown = super().parse_known_args(args, namespace)
+        if unknown:
+            self.error(f"unrecognized arguments: {' '.join(unknown)}")
+        return found, unknown
 
     def _known_choices(self, before: str) -> list[str]:
         """The choices of the argument that a message of argparse names first."""
@@ -60,12 +67,3 @@ def add_command(
     )
     parser.set_defaults(run=run)
     return parser
-
-
-def _options(parser: argparse.ArgumentParser) -> set[str]:
-    """The options of a parser and of all commands under it: argparse does not tell whose a wrong one was."""
-    found = set(parser._option_string_actions)
-    for action in parser._actions:
-        if isinstance(action, argparse._SubParsersAction):
-            found = found.union(*map(_options, action.choices.values()))
-    return found

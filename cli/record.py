@@ -2,13 +2,15 @@
 
 import argparse
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from diorama.cli.arguments import PUBLISHED_AT, endpoint, rate, seconds
 from diorama.cli.parser import add_command
+from diorama.cli.signals import end_tidily
+from diorama.cli.tell import add_json, json_text, tell
 
 if TYPE_CHECKING:
-    pass
+    from diorama.viewer.record import Recorder
 
 SHOW_S = 0.5
 
@@ -25,7 +27,9 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
         run_record,
     )
     record.add_argument("-o", "--output", required=True, metavar="FILE.mcap")
-    record.add_argument("topics", nargs="*", metavar="TOPIC", help="topics beside the scene (default: all)")
+    record.add_argument(
+        "topics", nargs="*", default=[], metavar="TOPIC", help="topics beside the scene (default: all)"
+    )
     record.add_argument(
         "--endpoint",
         type=endpoint,
@@ -33,7 +37,7 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
         help=f"where the publisher is (default {PUBLISHED_AT})",
     )
     record.add_argument("--seconds", type=seconds, default=0.0, help="stop after so long (default: never)")
-    record.add_argument("--json", action="store_true", help="print what was recorded as one line of JSON")
+    add_json(record, "print what was recorded as one line of JSON")
     record.add_argument(
         "--no-foxglove", action="store_true", help="leave Foxglove's own messages out: smaller files"
     )
@@ -56,12 +60,14 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
         "--from", dest="start", type=seconds, default=0.0, metavar="S", help="begin so many seconds in"
     )
     replay.add_argument(
-        "--to", dest="end", type=float, default=float("inf"), metavar="S", help="end so many seconds in"
+        "--to", dest="end", type=seconds, default=float("inf"), metavar="S", help="end so many seconds in"
     )
     replay.add_argument("--paused", action="store_true", help="wait for `resume` or `step`")
     replay.add_argument(
         "--service", type=endpoint, help="where to pause, step, resume and ask (default tcp://127.0.0.1:5556)"
     )
+
+    add_json(replay, "say where it is published as one line of JSON")
 
     info = add_command(
         subparsers,
@@ -72,7 +78,7 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
         run_info,
     )
     info.add_argument("file", metavar="FILE.mcap")
-    info.add_argument("--json", action="store_true", help="print JSON")
+    add_json(info, "print JSON")
 
 
 def run_record(args: argparse.Namespace) -> int:
@@ -81,6 +87,7 @@ def run_record(args: argparse.Namespace) -> int:
 
     from diorama.viewer.record import Recorder
 
+    end_tidily()
     begin = shown = monotonic()
     with Recorder(args.output, args.endpoint, args.topics, with_foxglove=not args.no_foxglove) as recorder:
         if not args.json:
@@ -92,15 +99,11 @@ def run_record(args: argparse.Namespace) -> int:
                     shown = monotonic()
                     print(f"\r  {_progress(recorder, shown - begin)}   ", end="", flush=True)
         except KeyboardInterrupt:
-            print()
+            print(file=sys.stderr)  # below the ^C
         recorder.recording.flush(at_once=True)
-        if args.json:
-            import orjson
-
-            told = {"file": args.output, "updates": recorder.updates, "gaps": recorder.dropped}
-            print(orjson.dumps({**told, "bytes": recorder.recording.size}).decode())
-        else:
-            print(f"{args.output}: {_progress(recorder, monotonic() - begin)}")
+        told = {"file": args.output, "updates": recorder.updates, "gaps": recorder.dropped}
+        told["bytes"] = recorder.recording.size
+        tell(args, told, f"{args.output}: {_progress(recorder, monotonic() - begin)}")
         if recorder.updates:
             return 0
     print(
@@ -117,18 +120,18 @@ def run_replay(args: argparse.Namespace) -> int:
     from diorama.viewer.replay import Replay, answering
 
     next(read(args.file), None)  # a file that is none is refused before anything is announced
+    end_tidily()
     with Publisher(args.endpoint) as publisher:
         replay = Replay(
             args.file, publisher, rate=args.rate, loop=args.loop, start_s=args.start, end_s=args.end
         )
         replay.is_paused = args.paused
         with answering(replay, args.service) as service:
-            print(
-                f"{args.file} at {publisher.endpoint}, {args.rate:g} × as fast; asked at {service}",
-                flush=True,
-            )
+            told = {"file": args.file, "endpoint": publisher.endpoint, "service": service}
+            line = f"{args.file} at {publisher.endpoint}, {args.rate:g} × as fast; asked at {service}"
+            tell(args, told, line)
             replay.run()
-    print(f"{replay.updates} updates")
+    tell(args, {"updates": replay.updates}, f"{replay.updates} updates")
     return 0
 
 
@@ -139,8 +142,6 @@ def run_info(args: argparse.Namespace) -> int:
     found = contents(args.file)
     seconds = (found.last_ns - found.first_ns) * 1e-9
     if args.json:
-        import orjson
-
         told = {
             "seconds": seconds,
             "first_ns": found.first_ns,
@@ -152,7 +153,7 @@ def run_info(args: argparse.Namespace) -> int:
                 for topic, count in found.messages.items()
             },
         }
-        print(orjson.dumps(told, option=orjson.OPT_INDENT_2).decode())
+        print(json_text(told, indented=True))
         return 0
     state = "" if found.is_complete else ", broken off: everything up to there is readable"
     print(f"{args.file}: {seconds:.1f} s, {found.size / 1e6:.2f} MB{state}")
@@ -163,7 +164,7 @@ def run_info(args: argparse.Namespace) -> int:
     return 0
 
 
-def _progress(recorder: Any, seconds: float) -> str:
+def _progress(recorder: "Recorder", seconds: float) -> str:
     lost = f", {recorder.dropped} gaps" if recorder.dropped else ""
     size = recorder.recording.size / 1e6
     return f"{recorder.updates} updates in {seconds:.1f} s, {size:.2f} MB{lost}"

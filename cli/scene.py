@@ -4,9 +4,11 @@ import argparse
 import sys
 from typing import TYPE_CHECKING, Any
 
-from diorama.cli.arguments import add_origin, add_reading, count, reading
+from diorama.cli.arguments import add_origin, add_reading, reading, some
 from diorama.cli.colour import paint
 from diorama.cli.parser import add_command
+from diorama.cli.signals import end_tidily
+from diorama.cli.tell import add_json, json_text, tell
 from diorama.schemas.errors import Problem, StateError
 
 if TYPE_CHECKING:
@@ -23,11 +25,12 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
         "check",
         "say everything that is wrong with scene files",
         "Read scene files and print everything that is wrong with them, file:line first, and what is odd as a warning.",
-        "  diorama check houston.scene.json\n  diorama check *.json --json | jq '.[].message'",
+        "  diorama check examples/houston.scene.json\n"
+        "  diorama check examples/*.json examples/yard.rscene --json | jq '.[].message'",
         run_check,
     )
     check.add_argument("files", nargs="+", metavar="FILE")
-    check.add_argument("--json", action="store_true", help="print a list of problems as JSON")
+    add_json(check, "print a list of problems as JSON")
     add_reading(check)
 
     tree = add_command(
@@ -35,14 +38,14 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
         "tree",
         "draw who hangs under whom",
         "Draw the hierarchy of a scene: names, ids, what each entity is, and its asset.",
-        "  diorama tree houston.scene.json\n"
-        "  diorama tree city.rscene --depth 2\n"
-        "  diorama tree houston.scene.json --json | jq '.[].name'",
+        "  diorama tree examples/houston.scene.json\n"
+        "  diorama tree examples/yard.rscene --depth 2\n"
+        "  diorama tree examples/houston.scene.json --json | jq '.[].name'",
         run_tree,
     )
     tree.add_argument("file", metavar="FILE")
-    tree.add_argument("--depth", type=count, metavar="N", help="draw N levels only")
-    tree.add_argument("--json", action="store_true", help="print a list of objects, parents before children")
+    tree.add_argument("--depth", type=some, metavar="N", help="draw N levels only")
+    add_json(tree, "print a list of objects, parents before children")
     add_reading(tree)
 
     where = add_command(
@@ -51,14 +54,16 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
         "print where things are: NED, latitude-longitude-altitude, ECEF",
         "Print the world positions of entities: metres north, east and down of the origin; latitude and longitude\n"
         "in degrees with the altitude in metres above the ellipsoid; Earth-centred, Earth-fixed metres.",
-        "  diorama where houston.scene.json\n"
-        "  diorama where houston.scene.json evtol_0 evtol_0/rotor_1 --json\n"
-        "  diorama where city.rscene --origin 47.37,8.54,408",
+        "  diorama where examples/houston.scene.json\n"
+        "  diorama where examples/houston.scene.json generic_evtol_0 rgb_camera_0 --json\n"
+        "  diorama where examples/yard.rscene --origin 47.37,8.54,408",
         run_where,
     )
     where.add_argument("file", metavar="FILE")
-    where.add_argument("names", nargs="*", metavar="NAME", help="names or ids of entities (default: all)")
-    where.add_argument("--json", action="store_true", help="print a list of objects with all digits")
+    where.add_argument(
+        "names", nargs="*", default=[], metavar="NAME", help="names or ids of entities (default: all)"
+    )
+    add_json(where, "print a list of objects with all digits")
     add_origin(where)
     add_reading(where)
 
@@ -67,9 +72,9 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
         "convert",
         "turn a scene file into another format",
         "Read a scene and write it again; the formats are known by the names and contents of the files.",
-        "  diorama convert sim_config.json houston.scene.json\n"
-        "  diorama convert houston.scene.json for_aerosim.json --profile aerosim\n"
-        "  diorama convert city.rscene city.json --origin 47.37,8.54,408",
+        "  diorama convert examples/yard.rscene yard.scene.json --origin 47.37,8.54,408\n"
+        "  diorama convert examples/houston.scene.json for_aerosim.json --profile aerosim\n"
+        "  diorama convert examples/scene_harbour.jsonc harbour.rscene",
         run_convert,
     )
     convert.add_argument("source", metavar="IN")
@@ -82,6 +87,7 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
         metavar="PROFILE",
         help="`aerosim`: write AeroSim's own encoding; `aerosim-message`: the same in its message envelope",
     )
+    add_json(convert, "print what was written as one line of JSON")
 
 
 def run_check(args: argparse.Namespace) -> int:
@@ -101,7 +107,8 @@ def run_check(args: argparse.Namespace) -> int:
             colour = "red" if errors else "yellow" if warnings else "green"
             print(f"{file}: {paint(_verdict(len(errors), len(warnings)), colour, sys.stdout)}")
     if args.json:
-        _print_json([{"severity": severity, **_json_from_problem(problem)} for severity, problem in found])
+        told = [{"severity": severity, **_json_from_problem(problem)} for severity, problem in found]
+        print(json_text(told, indented=True))
     return 1 if any(severity == "error" for severity, _ in found) else 0
 
 
@@ -109,7 +116,8 @@ def run_tree(args: argparse.Namespace) -> int:
     """Draw the hierarchy."""
     world = _load(args.file, args)
     if args.json:
-        _print_json([_json_from_entity(world, entity) for entity in world.entities.tolist()])
+        told = [_json_from_entity(world, entity) for entity in world.entities.tolist()]
+        print(json_text(told, indented=True))
         return 0
     print(f"{args.file}: {_count(len(world), 'entity', 'entities')}, {_origin_text(world)}")
     roots = [entity for entity in world.entities.tolist() if world.parent(entity) is None]
@@ -142,7 +150,7 @@ def run_where(args: argparse.Namespace) -> int:
             names, map(world.key, entities), place.ned, place.lla, place.ecef, place.cartesian, strict=True
         )
         keys = ("name", "id", "ned", "lla", "ecef", "cartesian")
-        _print_json([dict(zip(keys, row, strict=True)) for row in rows])
+        print(json_text([dict(zip(keys, row, strict=True)) for row in rows], indented=True))
         return 0
     header = ["name", "north", "east", "down", "latitude", "longitude", "altitude", "x", "y", "z"]
     formats = ["%.3f"] * 3 + ["%.8f", "%.8f", "%.3f"] + ["%.3f"] * 3
@@ -165,14 +173,21 @@ def run_convert(args: argparse.Namespace) -> int:
     if args.source.lower().endswith(".mcap") and args.target.lower().endswith(".rrd"):
         from diorama.viewer.rerun_sink import convert_recording
 
-        print(f"{args.target}: {_count(convert_recording(args.source, args.target), 'update', 'updates')}")
+        updates = convert_recording(args.source, args.target)
+        tell(
+            args,
+            {"file": args.target, "updates": updates},
+            f"{args.target}: {_count(updates, 'update', 'updates')}",
+        )
         return 0
     from diorama.runtime.load import save
 
     world = _load(args.source, args)
     options = {"format": args.to, "profile": args.profile}
+    end_tidily()
     save(world, args.target, **{name: value for name, value in options.items() if value is not None})
-    print(f"{args.target}: {_count(len(world), 'entity', 'entities')}, {_origin_text(world)}")
+    told = {"file": args.target, "entities": len(world), "origin": world.origin and world.origin.lla}
+    tell(args, told, f"{args.target}: {_count(len(world), 'entity', 'entities')}, {_origin_text(world)}")
     return 0
 
 
@@ -246,12 +261,6 @@ def _json_from_entity(world: "World", entity: int) -> dict[str, Any]:
 
 def _json_from_problem(problem: Problem) -> dict[str, Any]:
     return {name: getattr(problem, name) for name in ("message", "path", "file", "line", "column")}
-
-
-def _print_json(value: Any) -> None:
-    import orjson
-
-    print(orjson.dumps(value, option=orjson.OPT_INDENT_2 | orjson.OPT_SERIALIZE_NUMPY).decode())
 
 
 def _verdict(errors: int, warnings: int) -> str:

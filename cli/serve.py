@@ -6,16 +6,20 @@ import sys
 from typing import TYPE_CHECKING
 
 from diorama.cli.arguments import (
+    ANSWERED_AT,
     PUBLISHED_AT,
     add_origin,
     add_reading,
     count,
     endpoint,
     folder,
-    rate,
+    hertz,
     reading,
+    some,
 )
-from diorama.schemas.errors import Problem
+from diorama.cli.signals import end_tidily
+from diorama.cli.tell import add_json, tell
+from diorama.schemas.errors import DioramaError, Problem
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -36,10 +40,10 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
         description="Load a scene file and run it: publish every tick, greet renderers that join, answer geo queries\n"
         "and commands. Ctrl-C ends it.",
         epilog="examples:\n"
-        "  diorama serve houston.scene.json\n"
-        "  diorama serve scene.jsonc --rate 100 --endpoint tcp://127.0.0.1:6000\n"
-        "  diorama serve city.rscene --origin 47.37,8.54,408 --paused\n"
-        "  diorama serve street.scene.json --perception params.yaml --ego car_0\n"
+        "  diorama serve examples/houston.scene.json\n"
+        "  diorama serve examples/scene_harbour.jsonc --rate 100 --endpoint tcp://127.0.0.1:6000\n"
+        "  diorama serve examples/yard.rscene --origin 47.37,8.54,408 --paused\n"
+        "  diorama serve examples/houston.scene.json --perception examples/07_detections.yaml --ego generic_evtol_0\n"
         "  diorama serve robot.xml --envs 64 --ground\n"
         "then, in another terminal:\n"
         "  diorama topic list\n"
@@ -58,7 +62,7 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
         "--service",
         type=endpoint,
         metavar="ENDPOINT",
-        help="where to answer questions and commands (default tcp://127.0.0.1:5556)",
+        help=f"where to answer questions and commands (default {ANSWERED_AT}, or a free port)",
     )
     parser.add_argument(
         "--scenes",
@@ -67,7 +71,7 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
         help="the directory that `reload` may load other files from (default: none)",
     )
     parser.add_argument(
-        "--rate", type=rate, help="ticks a second, in real time (default: the scene's clock, or 50)"
+        "--rate", type=hertz, help="ticks a second, in real time (default: the scene's clock, or 50)"
     )
     parser.add_argument("--ticks", type=count, default=0, help="stop after so many ticks (default: never)")
     parser.add_argument(
@@ -117,13 +121,13 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
         help="move nothing: velocities, waypoints and rotors wait for your program",
     )
     parser.add_argument("--quiet", action="store_true", help="print nothing but errors")
-    parser.add_argument("--json", action="store_true", help="say where it is served as one line of JSON")
+    add_json(parser, "say where it is served as one line of JSON")
     parser.add_argument(
         "--verbose", action="store_true", help="log what loading does, such as the segmentation ids it gives"
     )
     robots = parser.add_argument_group("robots", "MJCF and URDF files are simulated (extra mujoco)")
-    robots.add_argument("--envs", type=int, metavar="N", help="simulate so many copies (default 1)")
-    robots.add_argument("--shown", type=int, metavar="N", help="publish only the first N of them")
+    robots.add_argument("--envs", type=some, metavar="N", help="simulate so many copies (default 1)")
+    robots.add_argument("--shown", type=some, metavar="N", help="publish only the first N of them")
     robots.add_argument("--ground", action="store_true", help="add an endless plane to stand on")
     add_origin(parser)
     add_reading(parser)
@@ -139,9 +143,13 @@ def run(args: argparse.Namespace) -> int:
     from diorama.transport.publisher import Publisher
     from diorama.transport.security import load_server
 
-    if args.ego and not args.perception:
-        print("--ego needs --perception FILE", file=sys.stderr)
-        return 2
+    for option, needs in (
+        (args.ego and not args.perception, "--ego needs --perception FILE"),
+        (args.renderer and not args.aerosim, "--renderer needs --aerosim"),
+    ):
+        if option:
+            print(needs, file=sys.stderr)
+            return 2
     logging.basicConfig(level=logging.WARNING, format="%(levelname)s: %(message)s")
     if args.verbose:
         _log_segmentation()
@@ -150,6 +158,7 @@ def run(args: argparse.Namespace) -> int:
     for warning in warnings:
         print(f"warning: {warning}", file=sys.stderr)
     security = load_server(args.keys) if args.keys else None
+    end_tidily()
     publisher = Publisher(
         args.endpoint or [PUBLISHED_AT],
         keyframe_interval=args.keyframes,
@@ -213,7 +222,11 @@ def _open(args: argparse.Namespace, warnings: list[Problem]) -> "tuple[World, li
     from diorama.runtime.motion import MOTION
 
     options = reading(args)
-    if args.envs is None and (options.get("format") or format_of(args.file)) != "mjcf":
+    if (options.get("format") or format_of(args.file)) != "mjcf":
+        if args.envs or args.shown or args.ground:
+            raise DioramaError(
+                f"{args.file}: --envs, --shown and --ground are for robots (MJCF and URDF files)"
+            )
         bar = Bar(sys.stderr)
         try:
             world = load(args.file, warnings=warnings, progress=bar, **options)
@@ -222,9 +235,7 @@ def _open(args: argparse.Namespace, warnings: list[Problem]) -> "tuple[World, li
         return world, [] if args.still else list(MOTION)
     from diorama.physics import open_model
 
-    graph = open_model(
-        args.file, envs=1 if args.envs is None else args.envs, shown=args.shown, ground=args.ground
-    )
+    graph = open_model(args.file, envs=args.envs or 1, shown=args.shown, ground=args.ground)
     graph.world.origin = options.get("origin")
     return graph.world, [] if args.still else [graph.advance]
 
@@ -312,19 +323,14 @@ def _stopper(simulation: "Simulation", ticks: int) -> "Callable[[Tick], object] 
 
 
 def _announce(args: argparse.Namespace, simulation: "Simulation", service: str) -> None:
-    if args.json:
-        import orjson
-
-        told = {
-            "file": args.file,
-            "entities": len(simulation.world),
-            "endpoints": list(simulation.publisher.endpoints),
-            "service": service,
-        }
-        print(orjson.dumps(told).decode(), flush=True)
-        return
-    print(f"{args.file}: {len(simulation.world)} entities")
-    print(simulation.clock.summary)
-    print(f"publishing at {', '.join(simulation.publisher.endpoints)}")
-    print(f"answering at {service}")
-    print("try in another terminal:  diorama topic list", flush=True)
+    endpoints, entities = list(simulation.publisher.endpoints), len(simulation.world)
+    at = "" if PUBLISHED_AT in endpoints else f" --endpoint {endpoints[0]}"
+    tell(
+        args,
+        {"file": args.file, "entities": entities, "endpoints": endpoints, "service": service},
+        f"{args.file}: {entities} entities",
+        simulation.clock.summary,
+        f"publishing at {', '.join(endpoints)}",
+        f"answering at {service}",
+        f"try in another terminal:  diorama topic list{at}",
+    )

@@ -4,6 +4,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from diorama.cli.arguments import endpoint, seconds
+from diorama.cli.tell import add_json, tell
 
 if TYPE_CHECKING:
     from diorama.ecs import World
@@ -19,7 +20,7 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
         description="Draw a published scene, a scene file or the demo, in perspective and from above.",
         epilog="examples:\n"
         "  diorama shot tcp://127.0.0.1:5555 now.png\n"
-        "  diorama shot houston.scene.json houston.pdf\n"
+        "  diorama shot examples/houston.scene.json houston.pdf\n"
         "  diorama shot demo demo.png",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -32,6 +33,7 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
     parser.add_argument(
         "--timeout", type=seconds, default=5.0, metavar="S", help="how long to wait for a scene (default 5)"
     )
+    add_json(parser, "print what was drawn as one line of JSON")
     parser.set_defaults(run=run)
 
 
@@ -52,7 +54,8 @@ def run(args: argparse.Namespace) -> int:
 
     world = _world(args.source, args.timeout)
     shot(world, args.output)
-    print(f"{args.output}: {len(world)} entities")
+    told = {"file": args.output, "entities": len(world)}
+    tell(args, told, f"{args.output}: {len(world)} entities")
     return 0
 
 

@@ -7,6 +7,7 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 from diorama.cli.arguments import PUBLISHED_AT, add_client_keys, client_security, count, endpoint, seconds
+from diorama.cli.tell import add_json, json_text, tell
 
 if TYPE_CHECKING:
     from diorama.transport.subscriber import Message, Subscriber
@@ -49,15 +50,13 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
             kind.add_argument(
                 "-n", "--count", type=count, default=0, help="stop after so many messages (0: never)"
             )
-        kind.add_argument("--json", action="store_true", help="print JSON")
+        add_json(kind, "print JSON")
         add_client_keys(kind)
         kind.set_defaults(run=run)
 
 
 def run_list(args: argparse.Namespace) -> int:
     """Every topic that speaks within the time: subscribing makes the publisher encode them."""
-    import orjson
-
     heard: dict[str, int] = {}
     with _subscriber(args, "") as subscriber:
         end = monotonic() + args.seconds
@@ -67,10 +66,7 @@ def run_list(args: argparse.Namespace) -> int:
                 heard[message.topic] = heard.get(message.topic, 0) + 1
     if not heard:
         return _nothing(args)
-    if args.json:
-        print(orjson.dumps(sorted(heard)).decode())
-    else:
-        print("\n".join(sorted(heard)))
+    print(json_text(sorted(heard)) if args.json else "\n".join(sorted(heard)))
     return 0
 
 
@@ -100,8 +96,6 @@ def run_bw(args: argparse.Namespace) -> int:
 
 
 def _measure(args: argparse.Namespace, unit: str, rate: Callable[[int, int, float], float]) -> int:
-    import orjson
-
     count = size = 0
     with _subscriber(args, args.topic) as subscriber:
         begin = end = None
@@ -116,8 +110,14 @@ def _measure(args: argparse.Namespace, unit: str, rate: Callable[[int, int, floa
                 continue
             count += 1
             size += message.size
-    if begin is None or end is None or end == begin:
+    if begin is None or end is None:
         return _nothing(args)
+    if end == begin:
+        print(
+            f"{args.topic}: one message within {args.seconds:g} s; listen for longer with --seconds",
+            file=sys.stderr,
+        )
+        return 1
     value = rate(count, size, end - begin)
     report = {
         "topic": args.topic,
@@ -125,11 +125,7 @@ def _measure(args: argparse.Namespace, unit: str, rate: Callable[[int, int, floa
         "messages": count + 1,
         "seconds": round(end - begin, 3),
     }
-    print(
-        orjson.dumps(report).decode()
-        if args.json
-        else f"{args.topic}: {value:.1f} {unit} ({count + 1} messages)"
-    )
+    tell(args, report, f"{args.topic}: {value:.1f} {unit} ({count + 1} messages)")
     return 0
 
 
@@ -147,19 +143,19 @@ def _shown(message: "Message", as_json: bool) -> str:
     sizes = ", ".join(str(len(frame)) for frame in frames)
     header = message.header
     if as_json:
-        import orjson
-
         told = {"topic": message.topic, "sequence": header.sequence, "tick": header.tick}
         told |= {"time_ns": header.time_ns, "frame_bytes": [len(frame) for frame in frames]}
-        return orjson.dumps(told).decode()
+        return json_text(told)
     when = f"update {header.sequence}, tick {header.tick}, {header.time_ns} ns"
     return f"{message.topic}: {when}, frames of {sizes} bytes"
 
 
 def _nothing(args: argparse.Namespace) -> int:
+    asked = f" of {args.topic!r}" if "topic" in args else ""
+    names = "; `diorama topic list` says what is published" if asked else ""
     print(
-        f"{args.endpoint}: nothing heard within {args.seconds:g} s; is a publisher running there? "
-        "Try: diorama serve FILE",
+        f"{args.endpoint}: nothing heard{asked} within {args.seconds:g} s{names}; is a publisher running there, "
+        "and not paused? Try: diorama serve FILE",
         file=sys.stderr,
     )
     return 1

@@ -3,7 +3,9 @@
 import argparse
 from pathlib import Path
 
-from diorama.cli.arguments import ANSWERED_AT, PUBLISHED_AT, endpoint, port
+from diorama.cli.arguments import ANSWERED_AT, PUBLISHED_AT, endpoint, folder, port
+from diorama.cli.signals import end_tidily
+from diorama.cli.tell import add_json, tell
 
 PORT = 8080
 
@@ -38,12 +40,14 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
     parser.add_argument(
         "--assets",
         action="append",
+        type=folder,
         default=[],
         metavar="DIR",
         help="where to look for meshes; may be repeated",
     )
     parser.add_argument("--rerun", action="store_true", help="show it in Rerun instead of the browser")
     parser.add_argument("--no-browser", action="store_true", help="only print the address of the page")
+    add_json(parser, "print the address of the page as one line of JSON")
     parser.set_defaults(run=run)
 
 
@@ -59,9 +63,11 @@ def run(args: argparse.Namespace) -> int:
 
     # Whoever answers at the usual place is another simulation when this one is published elsewhere.
     service = args.service or (ANSWERED_AT if args.endpoint == PUBLISHED_AT else None)
+    end_tidily()
     page = Page(port=args.port)
-    view = View(args.endpoint, page, service=service, assets=[Path(folder) for folder in args.assets])
-    print(f"{args.endpoint} in the browser: {page.url}", flush=True)
+    view = View(args.endpoint, page, service=service, assets=[Path(place) for place in args.assets])
+    told = {"endpoint": args.endpoint, "page": page.url}
+    tell(args, told, f"{args.endpoint} in the browser: {page.url}")
     if not args.no_browser:
         open_browser(page.url)
     try:

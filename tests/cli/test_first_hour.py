@@ -3,7 +3,6 @@
 import argparse
 import os
 import shutil
-import signal
 import socket
 import subprocess
 import sys
@@ -20,7 +19,6 @@ from diorama.cli.main import build_parser, main
 ROOT = Path(__file__).parents[2]
 HOUSTON = str(ROOT / "examples" / "houston.scene.json")
 NOBODY = "tcp://127.0.0.1:9"  # the discard port: nobody listens there
-COMMANDS = [level.words for level in levels(build_parser())]
 PATIENCE_S = 60.0
 
 
@@ -43,47 +41,6 @@ def taken() -> Iterator[int]:
         yield server.getsockname()[1]
 
 
-# -- help --------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("words", COMMANDS, ids=lambda words: " ".join(words) or "diorama")
-def test_every_help_has_an_example_that_can_be_parsed(
-    words: tuple[str, ...], capsys: pytest.CaptureFixture[str]
-) -> None:
-    with pytest.raises(SystemExit) as end:
-        main([*words, "--help"])
-    assert end.value.code == 0
-    examples = [
-        line.strip()
-        for line in capsys.readouterr().out.partition("example")[2].splitlines()
-        if line.strip().startswith(" ".join(("diorama", *words)))
-    ]
-    assert examples or words == ("completion",)  # whose examples begin with `source`
-    for example in examples:
-        # What it does stands after two blanks; what a pipe does with it is the shell's.
-        call = example.partition("   ")[0].partition("|")[0].partition("<")[0].partition(">")[0]
-        if "'" not in call:
-            build_parser().parse_args(call.split()[1:])
-
-
-def test_help_imports_nothing_heavy() -> None:
-    code = "import sys; from diorama.cli.main import build_parser; build_parser().format_help(); print(*sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    loaded = {name.partition(".")[0] for name in done.stdout.split()}
-    assert not loaded & {
-        "numpy",
-        "zmq",
-        "pyproj",
-        "esper",
-        "msgspec",
-        "orjson",
-        "mujoco",
-        "viser",
-        "zenoh",
-        "asyncio",
-    }
-
-
 # -- wrong calls: 2 ----------------------------------------------------------------------------------------------
 
 
@@ -97,8 +54,19 @@ def test_help_imports_nothing_heavy() -> None:
         ("topic ech clock", "did you mean 'echo'?"),
         ("serve a.json --endpoint nonsense", "expected tcp://HOST:PORT"),
         ("serve a.json --endpoint tcp://127.0.0.1:99999", "got 'tcp://127.0.0.1:99999'"),
-        ("serve a.json --rate 0", "--rate: expected a number above 0, got '0'"),
-        ("serve a.json --rate nan", "expected a number above 0"),
+        ("serve a.json --rate 0", "--rate: expected times a second, 0.001 to 1e9, got '0'"),
+        ("demo --rate 1e-9", "expected times a second"),
+        ("compose a=tcp://127.0.0.1:5 --rate nan", "expected times a second"),
+        ("serve a.json --envs 0", "expected a whole number, 1 or more"),
+        ("serve a.json --what", "diorama serve: unrecognized arguments: --what"),
+        ("tree a.json b.json", "diorama tree: unrecognized arguments: b.json"),
+        ("tree a.json --depth 0", "expected a whole number, 1 or more"),
+        ("step 0", "expected a whole number, 1 or more"),
+        ("ask near 1,2,3 --radius -1", "expected metres, 0 or more"),
+        ("ask polygon 1,2 --lowest x", "expected a number, got 'x'"),
+        ("replay a.mcap --to nan", "expected seconds, 0 or more"),
+        ("view --assets nowhere", "expected a folder, got 'nowhere'"),
+        ("keys", "required: DIRECTORY\n"),
         ("demo --port 70000", "expected a port of 1 to 65535"),
         ("demo --ticks -1", "expected a whole number, 0 or more"),
         ("demo --entities 1.5", "expected a whole number, 0 or more"),
@@ -124,6 +92,19 @@ def test_a_wrong_call_is_explained_and_ends_with_2(
     error = capsys.readouterr().err
     assert (end.value.code, said in error) == (2, True), error
     assert error.splitlines()[-1].startswith("see: diorama")
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("serve {houston} --ego a", "--ego needs --perception FILE"),
+        ("serve {houston} --renderer 0", "--renderer needs --aerosim"),
+        ("step 3 --seconds 1", "expected TICKS or --seconds S, one of the two"),
+    ],
+)
+def test_options_that_do_not_go_together(line: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(line.format(houston=HOUSTON).split()) == 2
+    assert said in capsys.readouterr().err
 
 
 def test_no_command_shows_the_help_and_ends_with_2(capsys: pytest.CaptureFixture[str]) -> None:
@@ -251,6 +232,12 @@ def test_a_recording_of_nobody_says_so(tmp_path: Path, capsys: pytest.CaptureFix
     assert "nothing heard" in said.err
 
 
+@pytest.mark.parametrize("option", ["--envs 2", "--shown 2", "--ground"])
+def test_options_for_robots_are_refused_elsewhere(option: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["serve", HOUSTON, *option.split()]) == 1
+    assert "are for robots" in capsys.readouterr().err
+
+
 def test_an_unknown_name_says_how_to_see_the_names(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["where", HOUSTON, "zzz"]) == 1
     assert "no entity is named 'zzz'; `diorama tree FILE` shows all names" in capsys.readouterr().err
@@ -278,47 +265,6 @@ def test_a_missing_extra_says_how_to_install_it(blocked: str, extra: str, line: 
     assert done.returncode == 1
     assert f"pip install 'diorama[{extra}]'" in done.stdout + done.stderr
     assert "Traceback" not in done.stderr
-
-
-# -- ends --------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("how", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)], ids=["Ctrl-C", "kill"]
-)
-def test_a_server_ends_when_told_to(how: signal.Signals, code: int) -> None:
-    words = ["serve", HOUSTON, "--endpoint", "tcp://127.0.0.1:*", "--service", "tcp://127.0.0.1:*", "--json"]
-    process = subprocess.Popen(
-        [sys.executable, "-m", "diorama.cli", *words],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    assert process.stdout is not None
-    told = orjson.loads(process.stdout.readline())
-    assert told["endpoints"][0].startswith("tcp://127.0.0.1:")
-    assert main(["pause", "--service", told["service"], "--timeout", "20", "--json"]) == 0
-    process.send_signal(how)
-    _, error = process.communicate(timeout=PATIENCE_S)
-    assert (process.returncode, error) == (code, "")
-
-
-@pytest.mark.parametrize(
-    "words", [["--help"], ["tree", HOUSTON], ["where", HOUSTON, "--json"]], ids=lambda words: words[0]
-)
-def test_a_closed_pipe_is_no_error(words: list[str]) -> None:
-    end, begin = os.pipe()
-    os.close(end)
-    with os.fdopen(begin, "w") as pipe:
-        done = subprocess.run(
-            [sys.executable, "-m", "diorama.cli", *words],
-            stdout=pipe,
-            stderr=subprocess.PIPE,
-            text=True,
-            check=False,
-            timeout=PATIENCE_S,
-        )
-    assert (done.returncode, done.stderr) == (0, "")
 
 
 # -- colours, JSON, completion -----------------------------------------------------------------------------------

@@ -7,8 +7,8 @@ import json
 import numpy as np
 import pytest
 
-from diorama.cli import geo
-from diorama.geo import FRAMES, Origin, ned_from_lla
+from diorama.cli import arguments, geo
+from diorama.geo import AXES, FRAMES, Origin, ned_from_lla
 from diorama.schemas.errors import GeoError, SceneError
 
 
@@ -19,8 +19,9 @@ def run(*words: str) -> int:
     return int(args.run(args))
 
 
-def test_the_frames_offered_are_the_frames_there_are() -> None:
-    assert geo.FRAMES == FRAMES
+def test_the_frames_and_axes_offered_are_those_there_are() -> None:
+    assert arguments.FRAMES == FRAMES
+    assert set(arguments.AXES) == AXES.keys()
 
 
 def test_points_from_the_arguments(capsys: pytest.CaptureFixture[str]) -> None:
@@ -64,6 +65,11 @@ def test_everything_wrong_with_the_input_is_said_with_its_line(monkeypatch: pyte
         "<stdin>:2: expected three numbers as x,y,z, got '1,2'",
         "<stdin>:3: expected three numbers as x,y,z, got 'north east down'",
     ]
+
+
+def test_a_missing_origin_is_asked_for_by_its_option() -> None:
+    with pytest.raises(GeoError, match=r"expected an origin .*; give --origin LAT,LON,ALT"):
+        run("--from", "lla", "--to", "ned", "1,2,3")
 
 
 def test_an_impossible_point_is_the_inputs_fault() -> None:

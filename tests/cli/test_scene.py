@@ -140,19 +140,6 @@ def test_a_wrong_call_is_two(words: list[str], capsys: Captured) -> None:
     assert "see: diorama" in capsys.readouterr().err
 
 
-def test_without_a_command_help_is_shown(capsys: Captured) -> None:
-    assert main([]) == 2
-    assert "examples:" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("command", ["check", "tree", "where", "convert", "geo"])
-def test_help_teaches_by_example(command: str, capsys: Captured) -> None:
-    with pytest.raises(SystemExit) as caught:
-        main([command, "--help"])
-    assert caught.value.code == 0
-    assert f"  diorama {command} " in capsys.readouterr().out
-
-
 def test_version(capsys: Captured) -> None:
     with pytest.raises(SystemExit):
         main(["--version"])
@@ -184,12 +171,3 @@ def test_a_reader_that_leaves_early_is_no_mistake(tmp_path: Path) -> None:
         process.stdout.close()
         assert process.stderr.read() == ""
     assert process.returncode == 0
-
-
-def test_help_does_not_wait_for_big_libraries() -> None:
-    script = (
-        "import sys; from diorama.cli.main import build_parser; build_parser().format_help();"
-        "print(sorted({'numpy', 'msgspec', 'orjson', 'pyproj', 'zmq', 'esper'} & set(sys.modules)))"
-    )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert done.stdout == "[]\n"
