@@ -1,14 +1,20 @@
-"""Draw what a car's LiDAR reports over ten seconds on top of what there is, and save it as a PNG."""
+"""Draw what a car's LiDAR reports over ten seconds on top of what there is. Look at how the dots spread far out."""
 
 import sys
 
 import numpy as np
-from matplotlib.figure import Figure
 
 from diorama.ecs import Bounds, Classification, World, propagate
 from diorama.geo import quaternion_from_rpy
 from diorama.perception import DETECTION_TOPIC, GROUND_TRUTH_TOPIC, Perception, attach, read_parameters
-from diorama.perception.plot import plot_centres, plot_objects
+
+try:
+    import yaml  # noqa: F401  (for the parameters)
+    from matplotlib.figure import Figure
+
+    from diorama.perception.plot import plot_centres, plot_objects
+except ImportError as error:
+    sys.exit(f"this needs: pip install 'diorama[perception,plot]': {error}")
 
 world, box, lanes, random = World(), Bounds((4.4, 1.8, 1.5)), range(-45, 46, 15), np.random.default_rng(5)
 attach(world, world.spawn("ego", box), channels=64)
@@ -27,4 +33,6 @@ plot_objects(axes, heard[GROUND_TRUTH_TOPIC], color="darkgrey", label="what ther
 plot_objects(axes, heard[DETECTION_TOPIC], color="tab:red", label="last detection (dots: ten seconds)")
 axes.plot(0, 0, "k^", markersize=14, label="the ego, looking north")
 axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3, frameon=False)
-figure.savefig(sys.argv[1] if len(sys.argv) > 1 else "detections.png", dpi=100)
+path = sys.argv[1] if len(sys.argv) > 1 else "detections.png"
+figure.savefig(path, dpi=100)
+print(f"{path}: {len(heard[DETECTION_TOPIC]['objects'])} of 48 cars are reported in the last scan")

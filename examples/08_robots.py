@@ -1,12 +1,17 @@
-"""Step 1 024 walkers on stairs and slopes and publish 64 of them; for longer: `08_robots.py 1000`."""
+"""Step 1 024 walkers on stairs and slopes, publish 64 of them. `08_robots.py 1000` runs on, for `diorama view ENDPOINT`."""
 
 import sys
 
-import mujoco
 import numpy as np
 
 import diorama
-from diorama.physics import ROUGH_TERRAINS_CFG, EntityCfg, Scene, SceneCfg, SceneGraph, TerrainEntityCfg
+
+try:
+    import mujoco
+
+    from diorama.physics import ROUGH_TERRAINS_CFG, EntityCfg, Scene, SceneCfg, SceneGraph, TerrainEntityCfg
+except ImportError as error:
+    sys.exit(f"this needs: pip install 'diorama[mujoco]': {error}")
 
 LEG = """<body name="{0}" pos="0 {1} 0"><joint name="{0}" axis="0 1 0" damping="1"/>
 <geom type="capsule" fromto="0 0 0 0 0 -.3" size=".03"/></body>"""

@@ -27,12 +27,12 @@ if __name__ == "__main__":
     sources = {name: f"ipc://{mkdtemp()}/{name}" for name in HOMES}
     for name, endpoint in sources.items():
         get_context("spawn").Process(target=fly, args=(endpoint, HOMES[name]), daemon=True).start()
-    with Composite(sources) as composite:
+    with Composite(sources, origin=Origin(*HOMES["houston"])) as composite:
         for tick in SteppableClock(step_ns=20_000_000):
             step(composite.world, tick, [composite])
             if set(composite.states.values()) == {"live"}:
                 break
     world = composite.world
-    print(len(world), "entities; metres north, east and down of the first home heard of:")
+    print(len(world), "entities; metres north, east and down of Houston's home:")
     for name in HOMES:
         print(name, world.get(world.find(f"{name}/drone_0"), Transform).world_position.round())

@@ -22,9 +22,10 @@ SAYS = {
     "04_components.py": "Battery(charge=600",
     "05_rscene.py": "+gravity 0 0 -1.62",
     "06_ask.py": "evtol is at",
+    "07_detections.py": "of 48 cars are reported",
     "08_robots.py": "env-steps",
     "09_airsim.py": "gps",
-    "10_fleet.py": "63 entities",
+    "10_fleet.py": "austin [  78",  # km north of Houston
 }
 
 
@@ -46,14 +47,24 @@ def test_an_example_runs(path: Path, tmp_path: Path) -> None:
     assert done.stdout or list(tmp_path.iterdir())
 
 
-def test_the_bridge_says_what_it_needs(tmp_path: Path) -> None:
-    bridge = str(ROOT / "examples" / "ros2_bridge.py")
-    code = f"import sys, runpy; sys.modules['rclpy'] = None; runpy.run_path({bridge!r})"
+@pytest.mark.parametrize(
+    ("name", "library", "said"),
+    [
+        ("ros2_bridge.py", "rclpy", "needs a ROS 2 installation"),
+        ("07_detections.py", "matplotlib", "pip install 'diorama[perception,plot]'"),
+        ("07_detections.py", "yaml", "pip install 'diorama[perception,plot]'"),
+        ("08_robots.py", "mujoco", "pip install 'diorama[mujoco]'"),
+    ],
+)
+def test_an_example_says_what_it_needs(name: str, library: str, said: str, tmp_path: Path) -> None:
+    path = str(ROOT / "examples" / name)
+    code = f"import sys, runpy; sys.modules[{library!r}] = None; runpy.run_path({path!r})"
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False
     )
     assert done.returncode == 1
-    assert "needs a ROS 2 installation" in done.stderr
+    assert said in done.stderr
+    assert "Traceback" not in done.stderr
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.name)
