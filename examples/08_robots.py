@@ -1,4 +1,4 @@
-"""Step 1 024 walkers on stairs and slopes, publish 64 of them. `08_robots.py 1000` runs on, for `diorama view ENDPOINT`."""
+"""Step 1 024 walkers on stairs and slopes, publish 64; `08_robots.py 1000` runs on, for `diorama view ENDPOINT`."""
 
 import sys
 
