@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from diorama.runtime.load import FORMATS
+
 ROOT = Path(__file__).parent.parent
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "benchmarks").glob("*.md")])
 
@@ -22,6 +24,18 @@ def test_the_architecture_page_has_a_row_for_every_module() -> None:
 def test_links_lead_somewhere(page: Path) -> None:
     for target in re.findall(r"\]\(([^)#\s]+)", page.read_text("utf-8")):
         assert target.startswith(("https://", "http://")) or (page.parent / target).exists(), target
+
+
+def test_every_format_has_a_page_that_the_site_lists() -> None:
+    pages = {
+        "scene": "aerosim",
+        "raisim": "rscene",
+    }  # a RaiSim world is only recognised, by the reader of .rscene
+    nav = (ROOT / "mkdocs.yml").read_text("utf-8")
+    for name in [*(known.name for known in FORMATS), "mcap"]:
+        page = f"formats/{pages.get(name, name)}.md"
+        assert (ROOT / "docs" / page).exists()
+        assert page in nav
 
 
 def test_the_decisions_are_numbered_without_gaps() -> None:
