@@ -50,7 +50,6 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
         help="ask a running simulation where things are",
         description="Ask a simulation that `diorama serve` runs.",
         epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     questions = parser.add_subparsers(title="questions", metavar="QUESTION", required=True)
 
@@ -165,7 +164,6 @@ def _question(
         help=about,
         description=f"{about[0].upper()}{about[1:]}.",
         epilog=f"example:\n  diorama {example}",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     allow_negative_values(parser)
     add_service(parser, timeout_s=2.0)

@@ -34,7 +34,6 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
         help="print a script that completes commands in your shell",
         description="Print a script for a shell, with which the Tab key completes commands, options and choices.",
         epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("shell", choices=SHELLS)
     parser.set_defaults(run=run)

@@ -21,7 +21,6 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
         epilog="examples:\n"
         "  diorama compose north=tcp://127.0.0.1:5555 south=tcp://127.0.0.1:6555\n"
         "  diorama compose a=zenoh:?scene=a b=zenoh:?scene=b --endpoint zenoh:?scene=all",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("sources", nargs="+", metavar="NAME=ENDPOINT", type=_source)
     parser.add_argument(

@@ -96,7 +96,6 @@ def _command(
         help=about,
         description=f"{about[0].upper()}{about[1:]}.",
         epilog=f"example:\n  {example}",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add_service(parser, timeout_s=10.0)
     add_json(parser, "print what the clock shows as one line of JSON")

@@ -36,7 +36,6 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
         "then, in another terminal:\n"
         "  diorama topic list\n"
         "  diorama ask where evtol_0",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument(
         "--entities", type=count, default=0, metavar="N", help="fill up with a swarm of drones to N entities"

@@ -37,7 +37,6 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
         help="convert points between lla, ecef, ned and the axes of renderers",
         description=DESCRIPTION,
         epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     allow_negative_values(parser)
     parser.add_argument(

@@ -23,7 +23,6 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
         description="Make keys, so that a simulation can be reached from other machines by whom you choose.\n"
         "Secret keys are readable by you only (mode 600); an existing key is never overwritten.",
         epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("directory", metavar="DIRECTORY")
     parser.add_argument(

@@ -30,7 +30,6 @@ def _add_router(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]
         "then, anywhere:\n"
         "  diorama serve examples/houston.scene.json --endpoint zenoh:tcp/HOST:7447\n"
         "  diorama topic list --endpoint zenoh:tcp/HOST:7447",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument(
         "--listen",
@@ -68,7 +67,6 @@ def _add_who(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") 
         "  diorama who\n"
         "  diorama who zenoh:tcp/HOST:7447 --follow\n"
         "  diorama who --json | jq .scene",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument(
         "endpoint", nargs="?", type=endpoint, default="zenoh:", help="(default zenoh:, this machine)"

@@ -63,7 +63,6 @@ def add_command(
         help=summary,
         description=description,
         epilog=f"examples:\n{examples}\n",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.set_defaults(run=run)
     return parser

@@ -49,7 +49,6 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
         "  diorama topic list\n"
         "  diorama ask where NAME\n"
         "  diorama view",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("file", metavar="FILE")
     parser.add_argument(

@@ -22,7 +22,6 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
         "  diorama shot tcp://127.0.0.1:5555 now.png\n"
         "  diorama shot examples/houston.scene.json houston.pdf\n"
         "  diorama shot demo demo.png",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument(
         "source", type=_source, metavar="ENDPOINT", help="where it is published; or a scene file; or `demo`"

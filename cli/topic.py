@@ -25,7 +25,6 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
         "  diorama topic echo scene/changes --endpoint tcp://127.0.0.1:5555\n"
         "  diorama topic hz scene/local --seconds 5\n"
         "  diorama topic bw scene/json",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     kinds = parser.add_subparsers(title="what to do", metavar="WHAT", required=True)
     for name, about, run, example in (

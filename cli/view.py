@@ -20,7 +20,6 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
         "  diorama view\n"
         "  diorama view tcp://127.0.0.1:6000 --port 9000 --no-browser\n"
         "  diorama view --rerun",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument(
         "endpoint",

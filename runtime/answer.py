@@ -47,7 +47,7 @@ def answer(
         clock=lambda: simulation.clock,
     )
 
-    def open_service(where: str) -> Service:
+    def open_at(where: str) -> Service:
         return Service(
             lambda: simulation.world,
             where,
@@ -57,11 +57,16 @@ def answer(
             insecure=insecure,
         )
 
+    service = open_somewhere(open_at, endpoint)
+    simulation.service = service
+    return service
+
+
+def open_somewhere(open_at: Callable[[str], Service], endpoint: str | None) -> Service:
+    """A service at its endpoint; without one at the usual place, or at a free port when that is taken."""
     try:
-        service = open_service(endpoint or ENDPOINT)
+        return open_at(endpoint or ENDPOINT)
     except DioramaError:
         if endpoint:
             raise
-        service = open_service(ANY_PORT)
-    simulation.service = service
-    return service
+        return open_at(ANY_PORT)

@@ -10,7 +10,7 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 PAGE = (ROOT / "docs" / "contributing.md").read_text("utf-8")
-PROGRAMS = re.findall(r"```python\n(.*?)```", PAGE, flags=re.DOTALL)
+PROGRAMS: list[str] = re.findall(r"```python\n(.*?)```", PAGE, flags=re.DOTALL)
 ROOMS = ("cli", "ecs", "formats", "geo", "perception", "physics", "runtime", "schemas", "transport", "viewer")
 
 

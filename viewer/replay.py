@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from diorama.ecs import World, propagate
-from diorama.runtime.answer import ANY_PORT, ENDPOINT
+from diorama.runtime.answer import open_somewhere
 from diorama.schemas import topics
-from diorama.schemas.errors import DioramaError, SceneError
+from diorama.schemas.errors import SceneError
 from diorama.transport import codec
 from diorama.transport.apply import apply_update, world_from_complete
 from diorama.transport.connect import wait_any
@@ -169,15 +169,9 @@ def answering(replay: Replay, endpoint: str | None = None) -> Iterator[str]:
         step=replay.step,
     )
 
-    def open_service(where: str) -> Service:
+    def open_at(where: str) -> Service:
         return Service(lambda: replay.world, where, handlers=handlers, read_only=False)
 
-    try:
-        service = open_service(endpoint or ENDPOINT)
-    except DioramaError:
-        if endpoint:
-            raise
-        service = open_service(ANY_PORT)
-    with service:
+    with open_somewhere(open_at, endpoint) as service:
         replay.service = service
         yield service.endpoint
