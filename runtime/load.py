@@ -209,5 +209,7 @@ def _function(chosen: Format, verb: str, options: dict[str, Any]) -> Callable[..
     parameters = signature(function).parameters
     for option in options:
         if option not in parameters:
-            raise DioramaError(f"format {chosen.name}: there is no option {option!r} to {verb} it")
+            known = [name for name in parameters if name not in ("path", "world", "warnings", "progress")]
+            there = f"; there is {', '.join(known)}" if known else ""
+            raise DioramaError(f"format {chosen.name}: there is no option {option!r} to {verb} it{there}")
     return function
