@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from diorama.transport.publisher import Publisher
 
 REPORT_S = 5.0
+# Announced no earlier: on a new machine the first ticks and the first scan compile for seconds, and nobody answers.
+READY_NS = 200_000_000
 
 
 def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -142,16 +144,18 @@ def _publisher(endpoint: str) -> "Publisher":
 def _on_tick(
     simulation: "Simulation", ticks: int, announce: "Callable[[], None]", *, report: bool
 ) -> "Callable[[Tick], None]":
-    """Announces after the first tick, says now and then how it goes, and stops after so many."""
+    """Announces when everything has happened once, says now and then how it goes, and stops after so many."""
     from time import monotonic
 
-    shown = monotonic()
+    announced, shown = False, monotonic()
 
     def on_tick(tick: "Tick") -> None:
-        nonlocal shown
-        if tick.index == 0:  # not before: the first one may compile for seconds, in which nobody answers
+        nonlocal announced, shown
+        is_last = bool(ticks) and tick.index + 1 >= ticks
+        if not announced and (is_last or tick.time_ns + tick.step_ns >= READY_NS):
+            announced = True
             announce()
-        if ticks and tick.index + 1 >= ticks:
+        if is_last:
             simulation.stop()
         if report and monotonic() - shown > REPORT_S:
             shown = monotonic()
