@@ -108,7 +108,12 @@ def load(
     reader = _function(chosen, "read", options)
     if progress is not None and "progress" in signature(reader).parameters:
         options["progress"] = progress
-    world: World = reader(path, warnings=noted, **options)
+    try:
+        world: World = reader(path, warnings=noted, **options)
+    except RecursionError:
+        raise SceneError(
+            Problem("expected some hundred levels of brackets at most, got more", file=str(path))
+        ) from None
     if origin is not None:
         world.origin = origin
     propagate(world)

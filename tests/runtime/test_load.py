@@ -119,6 +119,16 @@ def test_a_folder_is_no_file(tmp_path: Path) -> None:
         save(World(), tmp_path / "nowhere" / "scene.json")
 
 
+def test_a_file_nested_too_deeply_is_told_so(tmp_path: Path) -> None:
+    path = tmp_path / "deep.jsonc"
+    deep = '{"x": ' * 600 + "1" + "}" * 600
+    path.write_text('{"id": "s", "actors": [], "clock": {"type": "steppable"}, "odd": ' + deep + "}", "utf-8")
+    for problem in check(path):
+        assert str(problem) == f"{path}: expected some hundred levels of brackets at most, got more"
+    with pytest.raises(SceneError, match="levels of brackets"):
+        load(path)
+
+
 def test_wrong_calls(tmp_path: Path) -> None:
     with pytest.raises(
         DioramaError, match=r"format: expected one of scene, .*got 'scne'; did you mean 'scene'"
