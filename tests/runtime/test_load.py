@@ -123,8 +123,8 @@ def test_a_file_nested_too_deeply_is_told_so(tmp_path: Path) -> None:
     path = tmp_path / "deep.jsonc"
     deep = '{"x": ' * 600 + "1" + "}" * 600
     path.write_text('{"id": "s", "actors": [], "clock": {"type": "steppable"}, "odd": ' + deep + "}", "utf-8")
-    for problem in check(path):
-        assert str(problem) == f"{path}: expected some hundred levels of brackets at most, got more"
+    told = f"{path}: expected some hundred levels of brackets at most, got more"
+    assert [str(problem) for problem in check(path)] == [told]
     with pytest.raises(SceneError, match="levels of brackets"):
         load(path)
 
