@@ -18,6 +18,10 @@ from diorama.schemas.errors import DioramaError
 from diorama.transport.guard import guard_of
 
 KEY = re.compile(rb"[0-9A-Za-z.\-:+=^!/*?&<>()\[\]{}@%$#]{40}")
+# A socket with a domain refuses ZMTP 1 and 2 and whatever does not begin like ZeroMQ. Without one libzmq (4.3.5) takes
+# that for an old peer, and aborts the process if the socket is closed while such a peer is saying its name. Where a
+# guard runs it is asked about this domain too, and lets everybody in.
+OPEN_DOMAIN = b"diorama.open"
 NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.\-]*")
 
 
@@ -52,8 +56,11 @@ class ClientSecurity:
 # -- sockets -----------------------------------------------------------------------------------------------------
 
 
-def secure_server(socket: "zmq.Socket[bytes]", security: ServerSecurity) -> None:
-    """Let only the allowed clients in; call it before the socket binds."""
+def secure_server(socket: "zmq.Socket[bytes]", security: ServerSecurity | None) -> None:
+    """Let only the allowed clients in, or everybody who speaks ZMTP 3; call it before the socket binds."""
+    if security is None:
+        socket.setsockopt(zmq.ZAP_DOMAIN, OPEN_DOMAIN)
+        return
     socket.curve_publickey = security.public_key
     socket.curve_secretkey = security.secret_key
     socket.curve_server = True

@@ -62,8 +62,7 @@ class ZmqPublishLink:
             self._socket.setsockopt(option, value)
         self.endpoints = []
         try:
-            if security is not None:
-                secure_server(self._socket, security)
+            secure_server(self._socket, security)
             for endpoint in endpoints:
                 refuse_open_bind(endpoint, security, insecure)
                 self.endpoints.append(bind(self._socket, endpoint))

@@ -41,8 +41,7 @@ class ZmqAnswerLink:
         options = (zmq.LINGER, 200), (zmq.MAXMSGSIZE, max_message_bytes), (zmq.RCVHWM, WAITING_REQUESTS)
         _configure(self.socket, *options, *HEARTBEAT)
         try:
-            if security is not None:
-                secure_server(self.socket, security)
+            secure_server(self.socket, security)
             self.endpoint = bind(self.socket, endpoint)
         except BaseException:
             self.socket.close(linger=0)
