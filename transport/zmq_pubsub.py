@@ -35,6 +35,19 @@ LONGEST_SUBSCRIPTION_BYTES = 4096
 MAX_MESSAGE_BYTES = 1 << 30
 # Wishes looked at in one go: who sends them without end must not keep the publisher from publishing.
 MOST_INTERESTS = 1000
+# How a dead connection is noticed within eight seconds. Sockets that bind ask their peers for a sign of life. Sockets
+# that connect leave it to the kernel: with a full queue they stop reading, and if a heartbeat of their own ended the
+# connection then, libzmq (4.3.5) would abort the process once the queue is read again.
+BOUND = ((zmq.HEARTBEAT_IVL, 2000), (zmq.HEARTBEAT_TIMEOUT, 6000))
+CONNECTED = (
+    (zmq.RECONNECT_IVL, 50),
+    (zmq.RECONNECT_IVL_MAX, 1000),
+    (zmq.TCP_KEEPALIVE, 1),
+    (zmq.TCP_KEEPALIVE_IDLE, 2),
+    (zmq.TCP_KEEPALIVE_INTVL, 2),
+    (zmq.TCP_KEEPALIVE_CNT, 3),
+    (zmq.TCP_MAXRT, 8000),
+)
 # ZeroMQ closes sockets in the background: a port that this process has just given up takes a moment to be free.
 RELEASE_S = 0.3
 
@@ -56,8 +69,7 @@ class ZmqPublishLink:
             (zmq.SNDHWM, queue),
             (zmq.LINGER, 200),
             (zmq.MAXMSGSIZE, LONGEST_SUBSCRIPTION_BYTES),
-            (zmq.HEARTBEAT_IVL, 2000),
-            (zmq.HEARTBEAT_TIMEOUT, 6000),
+            *BOUND,
         ):
             self._socket.setsockopt(option, value)
         self.endpoints = []
@@ -122,10 +134,7 @@ class ZmqSubscribeLink:
             (zmq.RCVHWM, queue),
             (zmq.LINGER, 0),
             (zmq.MAXMSGSIZE, MAX_MESSAGE_BYTES),
-            (zmq.RECONNECT_IVL, 50),
-            (zmq.RECONNECT_IVL_MAX, 1000),
-            (zmq.HEARTBEAT_IVL, 2000),
-            (zmq.HEARTBEAT_TIMEOUT, 6000),
+            *CONNECTED,
         ):
             self._socket.setsockopt(option, value)
         if security is not None:

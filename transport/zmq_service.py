@@ -14,13 +14,12 @@ from diorama.transport.security import (
     secure_server,
 )
 from diorama.transport.service_link import Caller
-from diorama.transport.zmq_pubsub import bind, receive_parts
+from diorama.transport.zmq_pubsub import BOUND, CONNECTED, bind, receive_parts
 
 MAX_FRAMES = 8  # more than any request of ours has; the rest of a longer one is not looked at
 ANSWER_BYTES = 1 << 30
 # Requests of one client that wait here; the rest wait at the client. Each may have the size of the limit.
 WAITING_REQUESTS = 16
-HEARTBEAT = ((zmq.HEARTBEAT_IVL, 2000), (zmq.HEARTBEAT_TIMEOUT, 6000))
 
 
 class ZmqAnswerLink:
@@ -39,7 +38,7 @@ class ZmqAnswerLink:
         self.socket: zmq.Socket[bytes] = zmq.Context.instance().socket(zmq.ROUTER)
         # MAXMSGSIZE is for each frame: libzmq cuts the connection of whoever sends a larger one.
         options = (zmq.LINGER, 200), (zmq.MAXMSGSIZE, max_message_bytes), (zmq.RCVHWM, WAITING_REQUESTS)
-        _configure(self.socket, *options, *HEARTBEAT)
+        _configure(self.socket, *options, *BOUND)
         try:
             secure_server(self.socket, security)
             self.endpoint = bind(self.socket, endpoint)
@@ -81,9 +80,7 @@ class ZmqRequestLink:
             (zmq.LINGER, 0),
             (zmq.SNDHWM, queue),
             (zmq.MAXMSGSIZE, ANSWER_BYTES),
-            (zmq.RECONNECT_IVL, 50),
-            (zmq.RECONNECT_IVL_MAX, 1000),
-            *HEARTBEAT,
+            *CONNECTED,
         )
         try:
             if security is not None:

@@ -52,6 +52,55 @@ def test_an_old_peer_that_says_its_name_while_the_socket_closes(kind: str) -> No
     assert said_by(HALF_A_NAME, kind) == "alive\n"
 
 
+NOT_READ = """
+import sys
+from time import monotonic
+
+import zmq
+
+from diorama.ecs import World, propagate
+from diorama.schemas import topics
+from diorama.tests.transport.test_replica import catch_up
+from diorama.transport import zmq_pubsub
+from diorama.transport.publisher import Publisher
+from diorama.transport.replica import Replica
+
+
+def set_quicker(self, option, value, plain=zmq.Socket.setsockopt):
+    beats = option in (zmq.HEARTBEAT_IVL, zmq.HEARTBEAT_TIMEOUT)
+    plain(self, option, value // 20 if beats else value)
+
+
+zmq.Socket.setsockopt = set_quicker
+patient = sys.argv[1] == "waits"
+if patient:
+    zmq_pubsub.BOUND = ()
+world = World()
+world.insert(2000)
+with Publisher("tcp://127.0.0.1:*") as publisher, Replica(publisher.endpoint, queue=4) as replica:
+    publisher.publish(world)
+    catch_up(publisher, replica)
+    enough = monotonic() + 2.0
+    # Several times what heartbeats may be missing, and until the publisher has noticed if it is to.
+    while monotonic() < enough or (not patient and publisher.listens(topics.SCENE_LOCAL)):
+        world.transforms.position[world.forest.order(), 0] += 1.0
+        propagate(world)
+        publisher.publish(world)
+        publisher.poll(0.01)
+    gave_up = not publisher.listens(topics.SCENE_LOCAL)
+    for _ in range(100):
+        publisher.publish(world)
+        catch_up(publisher, replica)
+    print(gave_up, (replica.world.poses.position == world.poses.position).all())
+"""
+
+
+@pytest.mark.parametrize(("publisher", "gave_up"), [("gives up", True), ("waits", False)])
+def test_a_replica_that_is_not_read_for_long(publisher: str, gave_up: bool) -> None:
+    """A loading screen, a breakpoint: its queue is full, and for longer than heartbeats may be missing."""
+    assert said_by(NOT_READ, publisher) == f"{gave_up} True\n"
+
+
 def said_by(code: str, *arguments: str) -> str:
     done = subprocess.run(
         [sys.executable, "-c", code, *arguments],
