@@ -15,6 +15,7 @@ from diorama.runtime.composite import Composite, Stale
 from diorama.runtime.graft import Graft
 from diorama.runtime.step import step
 from diorama.schemas.errors import DioramaError
+from diorama.tests.patience import patiently
 from diorama.tests.transport.engines import FREE_PORT, on_every_engine
 from diorama.tests.transport.history import play
 from diorama.transport.publisher import Publisher
@@ -134,7 +135,7 @@ def test_two_sources_joined_and_published_again(free_port: str) -> None:
                 two,
             )
             out.publish(composite.world)
-            for _ in range(2000):
+            for _ in patiently():
                 out.poll()
                 replica.poll(0.005)
                 if replica.whole and replica.sequence == out.sequence:

@@ -18,6 +18,7 @@ from diorama.geo import AXES
 from diorama.runtime.clock import Tick
 from diorama.schemas import topics
 from diorama.schemas.errors import StateError
+from diorama.tests.patience import PATIENCE_S, patiently
 from diorama.tests.transport.engines import FREE_PORT as FREE_PORT
 from diorama.tests.transport.engines import on_every_engine
 from diorama.tests.transport.history import play
@@ -28,12 +29,10 @@ from diorama.transport.replica import Replica, Update
 from diorama.transport.service import Service
 from diorama.transport.subscriber import Subscriber
 
-PATIENCE_S = 20.0
-
 
 def catch_up(publisher: Publisher, *replicas: Replica) -> None:
     """Let the replicas reach the publisher's last update; bounded, and woken by messages."""
-    for _ in range(2000):
+    for _ in patiently():
         publisher.poll()
         if all(replica.whole and replica.sequence == publisher.sequence for replica in replicas):
             return
@@ -44,7 +43,7 @@ def catch_up(publisher: Publisher, *replicas: Replica) -> None:
 
 def follow(publisher: Publisher, replica: Replica) -> Update:
     """The next update of a replica."""
-    for _ in range(2000):
+    for _ in patiently():
         publisher.poll()
         update = replica.poll(0.005)
         if update is not None:

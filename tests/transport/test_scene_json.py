@@ -10,6 +10,7 @@ from diorama.formats.aerosim import world_from_document
 from diorama.formats.aerosim_write import document
 from diorama.geo import Origin
 from diorama.schemas.errors import StateError
+from diorama.tests.patience import patiently
 from diorama.tests.transport.history import play
 from diorama.transport.changed_text import ChangedText
 from diorama.transport.codec import UPDATE, Header, Since
@@ -22,7 +23,7 @@ FREE_PORT = "tcp://127.0.0.1:*"
 
 
 def next_message(publisher: Publisher, subscriber: Subscriber) -> Message:
-    for _ in range(2000):
+    for _ in patiently():
         publisher.poll()
         message = subscriber.receive(0.005)
         if message is not None:

@@ -11,6 +11,7 @@ from diorama.geo import Origin
 from diorama.runtime.clock import Tick
 from diorama.schemas.errors import MessageError
 from diorama.schemas.view import View, view_from_text
+from diorama.tests.patience import patiently
 from diorama.tests.transport.history import play
 from diorama.tests.transport.test_replica import FREE_PORT
 from diorama.transport import codec
@@ -26,7 +27,7 @@ FLOAT32_METRES = 2e-3
 def catch_up(publisher: Publisher, world: World, view: View, replica: Replica) -> None:
     """Until the replica holds exactly the view; bounded."""
     expected = names_in(world, view)
-    for _ in range(2000):
+    for _ in patiently():
         publisher.poll()
         replica.poll(0.005)
         if replica.whole and set(replica.world.names) == expected and poses_agree(world, view, replica):
@@ -119,7 +120,7 @@ def test_equal_views_share_one_topic_and_are_forgotten_when_nobody_listens() -> 
         assert len(publisher._views) == 1
         first.close()
         second.close()
-        for _ in range(2000):
+        for _ in patiently():
             publisher.poll(0.005)
             if len(publisher._views) == 0:
                 break

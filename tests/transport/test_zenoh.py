@@ -19,6 +19,7 @@ from diorama.ecs import World, difference, propagate
 from diorama.schemas import topics
 from diorama.schemas.errors import DioramaError
 from diorama.schemas.view import View
+from diorama.tests.patience import patiently
 from diorama.tests.transport.engines import FREE_PORT, ZENOH_FREE_PORT
 from diorama.tests.transport.history import play
 from diorama.tests.transport.serving import asking, scattered_world, small_world
@@ -34,12 +35,10 @@ from diorama.transport.subscriber import Subscriber
 from diorama.transport.zenoh_endpoint import parse_endpoint
 from diorama.transport.zenoh_session import LARGE_BYTES, Sender, close_session, open_router
 
-PATIENCE = 4000
-
 
 def until(condition: Callable[[], object], publisher: Publisher) -> None:
     """Let a publisher serve until something is so; bounded."""
-    for _ in range(PATIENCE):
+    for _ in patiently():
         if condition():
             return
         publisher.poll(0.005)
@@ -215,7 +214,7 @@ def test_large_and_small_messages_keep_their_order() -> None:
         sender.send(lambda number=number: sent.append(number), 10)  # type: ignore[misc]
     assert sent == []
     go.set()
-    for _ in range(PATIENCE):
+    for _ in patiently():
         if len(sent) == 20:
             break
         Event().wait(0.005)
