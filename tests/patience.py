@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from time import monotonic
 
 PATIENCE_S = 60.0  # a failure either way, and less than a test may take
+PATIENCE_MS = 60_000
 
 
 def patiently() -> Iterator[None]:

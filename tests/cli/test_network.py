@@ -11,10 +11,10 @@ import pytest
 from diorama.cli.main import main
 from diorama.runtime.load import load
 from diorama.tests.cli.test_serve import scene
+from diorama.tests.patience import PATIENCE_S, patiently
 from diorama.transport.replica import Replica
 
 __all__ = ["scene"]  # a fixture
-PATIENCE_S = 30.0
 
 
 @contextmanager
@@ -46,8 +46,11 @@ def test_a_scene_through_a_router(scene: Path, capfd: pytest.CaptureFixture[str]
             with Replica(endpoint) as replica:
                 replica.wait_until_whole(PATIENCE_S)
                 assert len(replica.world) == len(load(scene))
-                assert main(["who", endpoint, "--timeout", "1.0"]) == 0
-                seen = capfd.readouterr().out.splitlines()
+                for _ in patiently():
+                    assert main(["who", endpoint, "--timeout", "1.0"]) == 0
+                    seen = capfd.readouterr().out.splitlines()
+                    if "+ main listens scene/local/" in seen:
+                        break
                 assert "+ main listens scene/local/" in seen
                 assert sum(line.startswith("+ main publishes ") for line in seen) == 1
             assert main(["topic", "echo", "clock", "--count", "1", "--endpoint", endpoint]) == 0
@@ -69,7 +72,7 @@ def test_two_served_scenes_composed(scene: Path) -> None:
         Replica(endpoint) as replica,
     ):
         names = {f"{part}/{name}" for part in ("north", "south") for name in load(scene).names}
-        for _ in range(600):
+        for _ in patiently():
             replica.poll(0.05)
             if set(replica.world.names) == {*names, "north", "south"}:
                 break

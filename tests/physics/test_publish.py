@@ -12,8 +12,9 @@ from diorama.physics import EntityCfg, Scene, SceneCfg, SceneGraph, TerrainEntit
 from diorama.runtime.clock import Tick
 from diorama.runtime.step import step
 from diorama.tests.cli.test_serve import serving
+from diorama.tests.patience import PATIENCE_S
 from diorama.tests.physics.models import gymnasium_model, walker
-from diorama.tests.transport.test_replica import FREE_PORT, PATIENCE_S, catch_up
+from diorama.tests.transport.test_replica import FREE_PORT, catch_up
 from diorama.transport.publisher import Publisher
 from diorama.transport.replica import Replica
 

@@ -12,6 +12,7 @@ import pytest
 from numpy.typing import NDArray
 
 from diorama.ecs import World, propagate
+from diorama.tests.patience import PATIENCE_S
 from diorama.tests.transport.serving import ANY_PORT, asking, scattered_world, serving, small_world
 from diorama.transport.client import Client
 from diorama.transport.feed import Feed, Owners
@@ -68,12 +69,12 @@ def test_the_last_of_several_writes_before_a_tick_is_what_the_tick_shows() -> No
             handle = np.array([world.find("e0")], "<i8")
             bodies = [] if message == "claim" else [handle.tobytes(), at(float(number)).tobytes()]
             head = msgspec.json.encode({"id": number, "method": message, "params": params})
-            assert client._link.send([head, *bodies], 5.0)
+            assert client._link.send([head, *bodies], PATIENCE_S)
         answered = 0
         while answered < 4:
-            answered += service.poll(5.0, tick=7, budget_s=10.0)
+            answered += service.poll(PATIENCE_S, tick=7, budget_s=10.0)
         for number in range(4):
-            frames = client._link.receive(5.0)
+            frames = client._link.receive(PATIENCE_S)
             assert frames is not None
             answer = msgspec.json.decode(frames[0])
             assert (answer["id"], answer["tick"]) == (number, 8)

@@ -166,7 +166,7 @@ def test_a_new_publisher_on_the_same_port_is_noticed_and_followed(free_port: str
     play(second, 99)
     with Publisher(endpoint) as publisher:
         publisher.publish(second)
-        for _ in range(3000):
+        for _ in patiently():
             publisher.poll()
             replica.poll(0.005)
             if replica.run_id == publisher.run_id and replica.whole:
@@ -205,7 +205,7 @@ def test_a_lost_update_is_noticed_by_the_heartbeat_even_while_paused(free_port: 
             lost = (
                 topic == topics.SCENE_LOCAL and codec.unpack_header(frames[0]).sequence == publisher.sequence
             )
-        for _ in range(3000):
+        for _ in patiently():
             publisher.poll()
             replica.poll(0.005)
             if replica.sequence == publisher.sequence:
@@ -214,7 +214,7 @@ def test_a_lost_update_is_noticed_by_the_heartbeat_even_while_paused(free_port: 
         # Over zenoh a second answer to the join may be under way and heal the loss before a heartbeat shows it.
         if free_port == FREE_PORT or "gap" in events:
             assert events == ["joined", "gap", "joined"]
-            assert publisher.statistics.resyncs == 1
+            assert publisher.statistics.resyncs >= 1  # who is not answered within a second asks again
         replica.close()
 
 
@@ -222,11 +222,14 @@ def test_a_lost_update_is_noticed_by_the_heartbeat_even_while_paused(free_port: 
 def test_silence_is_told_once(free_port: str) -> None:
     events: list[str] = []
     with Publisher(free_port) as publisher:
-        replica = Replica(publisher.endpoint, silence_s=0.05, on_event=lambda event, _: events.append(event))
+        replica = Replica(publisher.endpoint, silence_s=0.5, on_event=lambda event, _: events.append(event))
         publisher.publish(World())
         catch_up(publisher, replica)
-        replica.poll(0.3)
-        assert events == ["joined", "silence"]
+        events.clear()
+        while not events:
+            replica.poll(0.1)
+        replica.poll(0.7)
+        assert events == ["silence"]
         replica.close()
 
 
@@ -487,6 +490,8 @@ def test_a_scene_that_cannot_be_read_is_told_by_who_waits_for_it() -> None:
             pass  # until the scene has gone by unread
         header = codec.pack_header(codec.Header(codec.COMPLETE, publisher.run_id, 1))
         publisher.link.send(topics.SCENE_LOCAL, [header, b"{", b"", b"", b"", b""])
+        while replica.malformed == 0:
+            replica.poll(0.01)
         with pytest.raises(TimeoutError, match=r"no scene within 0\.3 s; structure: .*truncated"):
             replica.wait_until_whole(0.3)
 

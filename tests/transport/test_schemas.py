@@ -11,6 +11,7 @@ from diorama.schemas import topics
 from diorama.schemas.validate import problems
 from diorama.schemas.view import VIEW as VIEW_PREFIX
 from diorama.schemas.view import View
+from diorama.tests.patience import patiently
 from diorama.tests.transport.history import play
 from diorama.transport.publisher import Publisher
 from diorama.transport.service import Service
@@ -54,7 +55,7 @@ def test_every_json_topic_passes_its_schema(seed: int) -> None:
         publisher.publish(world)
         heard: set[str] = set()
         wanted = {*topics.OURS, VIEW_PREFIX, topics.SNAPSHOT}
-        for more in range(2000):
+        for more, _ in enumerate(patiently()):
             if more < 10:
                 play(world, seed * 100 + more)
                 publisher.publish(world)

@@ -11,12 +11,12 @@ import zmq
 from diorama.ecs import World
 from diorama.schemas.errors import DioramaError
 from diorama.schemas.topics import SCENE_JSON
+from diorama.tests.patience import PATIENCE_MS, PATIENCE_S
 from diorama.transport import guard, security
 from diorama.transport.publisher import Publisher
 from diorama.transport.security import ClientSecurity, ServerSecurity
 from diorama.transport.subscriber import Subscriber
 
-WAIT_MS = 5000  # for what must come
 SILENCE_MS = 300  # for what must not
 
 
@@ -62,7 +62,7 @@ class Heard(logging.Handler):
         self.lines.put(record.getMessage())
 
     def next(self) -> str:
-        return self.lines.get(timeout=WAIT_MS / 1000)
+        return self.lines.get(timeout=PATIENCE_S)
 
 
 def keys() -> tuple[bytes, bytes]:
@@ -95,11 +95,11 @@ def test_an_allowed_client_is_heard_and_answered(sockets: Sockets) -> None:
     security.secure_client(client, client_of(server, pair))
     client.connect(endpoint)
     client.send(b"hello")
-    assert socket.poll(WAIT_MS)
+    assert socket.poll(PATIENCE_MS)
     who, said = socket.recv_multipart()
     assert said == b"hello"
     socket.send_multipart([who, b"welcome"])
-    assert client.poll(WAIT_MS)
+    assert client.poll(PATIENCE_MS)
     assert client.recv() == b"welcome"
 
 
@@ -147,7 +147,7 @@ def test_two_guarded_sockets_of_a_context_keep_their_own_lists(sockets: Sockets,
         security.secure_client(client, client_of(server, ours))
         client.connect(endpoint)
         client.send(b"hello")
-    assert socket_1.poll(WAIT_MS)
+    assert socket_1.poll(PATIENCE_MS)
     assert ours[0].decode() in heard.next()
     assert not socket_2.poll(SILENCE_MS)
 

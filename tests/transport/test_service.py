@@ -16,6 +16,7 @@ from scipy.spatial.transform import Rotation
 from diorama.ecs import Bounds, World, matrix_world, propagate
 from diorama.geo import AXES, FRAMES, Origin
 from diorama.schemas.errors import DioramaError, GeoError, MessageError, StateError
+from diorama.tests.patience import PATIENCE_MS, PATIENCE_S
 from diorama.tests.transport.serving import ANY_PORT, HOUSTON, asking, scattered_world, serving, small_world
 from diorama.transport.client import Client
 from diorama.transport.feed import Feed
@@ -499,7 +500,7 @@ def test_a_plain_req_socket_and_a_bare_dealer_are_answered() -> None:
                 socket.linger = 0
                 socket.connect(service.endpoint)
                 socket.send(b'{"id": "x", "method": "scene"}')
-                assert socket.poll(5000)
+                assert socket.poll(PATIENCE_MS)
                 answer = msgspec.json.decode(socket.recv())
                 assert answer["id"] == "x"
                 assert answer["result"]["entities"] == 4
@@ -517,7 +518,7 @@ def test_answers_keep_the_order_of_requests_and_their_ids() -> None:
                 asked = {"id": 2 * number + 1, "method": "where", "params": {"name": "drone"}}
                 socket.send(msgspec.json.encode(asked))
             for number in range(200):
-                assert socket.poll(5000)
+                assert socket.poll(PATIENCE_MS)
                 assert msgspec.json.decode(socket.recv())["id"] == 2 * number
                 where = msgspec.json.decode(socket.recv())
                 assert (where["id"], where["result"]["position"][0]) == (2 * number + 1, number)
@@ -538,11 +539,11 @@ def test_a_late_answer_is_not_taken_for_the_next_one() -> None:
     with service, Client(service.endpoint, timeout_s=0.05) as client:
         with pytest.raises(NoAnswerError):
             client.where("mast")
-        assert service.poll(5.0) == 1
+        assert service.poll(PATIENCE_S) == 1
         client.timeout_s = 0.2
         with pytest.raises(NoAnswerError):
             client.where("drone")  # only the late answer about the mast is there
-        assert service.poll(5.0) == 1
+        assert service.poll(PATIENCE_S) == 1
 
 
 @pytest.mark.parametrize("answer", [b"", b"{", b'{"id": 1, "result": "\xff"}', b"[" * 5000])

@@ -11,7 +11,7 @@ from diorama.geo import Origin
 from diorama.runtime.clock import Tick
 from diorama.schemas.errors import MessageError
 from diorama.schemas.view import View, view_from_text
-from diorama.tests.patience import patiently
+from diorama.tests.patience import PATIENCE_S, patiently
 from diorama.tests.transport.history import play
 from diorama.tests.transport.test_replica import FREE_PORT
 from diorama.transport import codec
@@ -180,7 +180,7 @@ def test_a_view_keeps_its_own_rate() -> None:
     view = View(rate_hz=30.0)
     with (
         Publisher(FREE_PORT, queue=1000) as publisher,
-        Subscriber(publisher.endpoint, view.topic) as subscriber,
+        Subscriber(publisher.endpoint, "end", view.topic) as subscriber,
     ):
         publisher.publish(world, Tick(0, 0, 0))
         while len(publisher._views) == 0:
@@ -189,8 +189,9 @@ def test_a_view_keeps_its_own_rate() -> None:
             world.get(entity, Transform).position[0] = index
             propagate(world)
             publisher.publish(world, Tick(index, index * 10_000_000, 10_000_000))
+        publisher.send_json("end", {})
         kinds = []
-        while (message := subscriber.receive(0.5)) is not None:
+        while (message := subscriber.receive(PATIENCE_S)) is not None and message.topic != "end":
             kinds.append(message.header.kind)
     assert kinds.count(codec.COMPLETE) == 1
     assert kinds.count(codec.UPDATE) in (29, 30)
@@ -225,7 +226,7 @@ def test_a_view_with_geo_is_told_again_when_the_origin_moves() -> None:
         last = publisher.sequence + 1
         publisher.publish(world, Tick(last, last, 1))
         while message is None or message.header.tick != last:
-            message = subscriber.receive(5.0)
+            message = subscriber.receive(PATIENCE_S)
         found = np.frombuffer(message.frames[5], "<f8")
     np.testing.assert_allclose(found[3:], [30.0, 40.0, 50.0], rtol=0, atol=1e-6)
 
