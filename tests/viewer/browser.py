@@ -13,6 +13,8 @@ from typing import Any, Self
 import pytest
 from websockets.sync.client import connect
 
+from diorama.tests.patience import PATIENCE_S
+
 FLAGS = (
     "--headless",
     "--no-sandbox",
@@ -26,7 +28,6 @@ FLAGS = (
     "--hide-scrollbars",
     "--remote-debugging-port=0",
 )
-PATIENCE_S = 40.0
 
 
 def chromium() -> str:
@@ -47,10 +48,23 @@ class Browser:
             [chromium(), *flags, "about:blank"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
         )
         self._number = 0
-        port_file = profile / "DevToolsActivePort"
-        self._patiently(lambda: port_file.exists() and len(port_file.read_text().split()) == 2, "Chromium")
+        try:
+            self._attach(profile / "DevToolsActivePort", width, height)
+        except BaseException:
+            self._end()
+            raise
+
+    def _attach(self, port_file: Path, width: int, height: int) -> None:
+        self.until(lambda: port_file.exists() and len(port_file.read_text().split()) == 2, "Chromium")
         port, path = port_file.read_text().split()
-        self._socket = connect(f"ws://127.0.0.1:{port}{path}", max_size=None, proxy=None)
+        # A busy machine may keep Chromium from answering in time: `_call` knows how long to wait, pings need not.
+        self._socket = connect(
+            f"ws://127.0.0.1:{port}{path}",
+            max_size=None,
+            proxy=None,
+            open_timeout=PATIENCE_S,
+            ping_interval=None,
+        )
         targets = self._call("Target.getTargets")["targetInfos"]
         page = next(target["targetId"] for target in targets if target["type"] == "page")
         self._session = self._call("Target.attachToTarget", targetId=page, flatten=True)["sessionId"]
@@ -75,7 +89,7 @@ class Browser:
 
     def wait_for(self, expression: str) -> Any:
         """The value of an expression, once it is true."""
-        return self._patiently(lambda: self.evaluate(expression), expression)
+        return self.until(lambda: self.evaluate(expression), expression)
 
     def text(self) -> str:
         """All the text on the page."""
@@ -97,8 +111,11 @@ class Browser:
     def close(self) -> None:
         """End the browser."""
         self._socket.close()
+        self._end()
+
+    def _end(self) -> None:
         self._process.terminate()
-        self._process.wait(10)
+        self._process.wait(PATIENCE_S)
 
     def __enter__(self) -> Self:
         return self
@@ -119,7 +136,7 @@ class Browser:
                     raise AssertionError(f"{method}: {answer['error']}")
                 return answer["result"]
 
-    def _patiently(self, condition: Callable[[], Any], what: str) -> Any:
+    def until(self, condition: Callable[[], Any], what: str) -> Any:
         """Ask again until it is true: pages have no other way to say that they are ready."""
         deadline = time.monotonic() + PATIENCE_S
         while time.monotonic() < deadline:

@@ -10,6 +10,7 @@ from diorama.runtime.answer import answer
 from diorama.runtime.clock import SteppableClock
 from diorama.runtime.demo import demo
 from diorama.runtime.simulation import Simulation
+from diorama.tests.patience import PATIENCE_S
 from diorama.tests.viewer.browser import Browser
 from diorama.transport.publisher import Publisher
 from diorama.viewer.follow import View
@@ -26,17 +27,17 @@ class Demo:
         self.endpoint = "tcp://127.0.0.1:*"
         self.start()
 
-    def start(self) -> None:
+    def start(self, *, paused: bool = False) -> None:
         ready = threading.Event()
-        self._thread = threading.Thread(target=self._run, args=(ready,))
+        self._thread = threading.Thread(target=self._run, args=(ready, paused))
         self._thread.start()
-        assert ready.wait(30)
+        assert ready.wait(PATIENCE_S)
 
-    def _run(self, ready: threading.Event) -> None:
+    def _run(self, ready: threading.Event, paused: bool) -> None:
         scene = demo()
         with Publisher(self.endpoint) as publisher:
             self.endpoint = publisher.endpoint
-            clock = SteppableClock(33_000_000)
+            clock = SteppableClock(33_000_000, pause_on_start=paused)
             self.simulation = Simulation(
                 scene.world, publisher, clock=clock, systems=scene.systems, reporters=scene.reporters
             )
@@ -88,9 +89,10 @@ def test_the_buttons_pause_and_resume_the_simulation(browser: Browser, view: Vie
     press = "[...document.querySelectorAll('button')].find(e => e.innerText == '{}').click()"
     browser.wait_for("[...document.querySelectorAll('button')].some(e => e.innerText == 'pause')")
     browser.evaluate(press.format("pause"))
+    browser.until(lambda: running.simulation.clock.is_paused, "the clock is held")
     browser.wait_for("document.body.innerText.includes('paused')")
-    assert running.simulation.clock.is_paused
-    held = browser.evaluate(TICK)
+    held = running.simulation.finished
+    browser.wait_for(f"{TICK} == {held}")  # what is drawn comes a moment after what is done
     browser.evaluate(press.format("step"))
     browser.wait_for(f"{TICK} == {held} + 1")
     browser.evaluate(press.format("resume"))
@@ -129,8 +131,10 @@ def test_the_page_shows_the_demo_moves_selects_and_survives_a_restart(
 
     # A publisher that is started again is followed again, and what was selected still is.
     running.stop()
-    running.start()
-    browser.wait_for(f"{TICK} < {first} && document.body.innerText.includes('live')")
+    running.start(paused=True)  # so that its ticks are below the old ones however late the page looks
+    browser.wait_for(f"{TICK} < {first}")
+    running.simulation.clock.resume()
+    browser.wait_for("document.body.innerText.includes('live')")
     browser.wait_for("document.querySelector('.dio-row.on').innerText.includes('evtol_1')")
 
 
