@@ -48,8 +48,9 @@ CONNECTED = (
     (zmq.TCP_KEEPALIVE_CNT, 3),
     (zmq.TCP_MAXRT, 8000),
 )
-# ZeroMQ closes sockets in the background: a port that this process has just given up takes a moment to be free.
-RELEASE_S = 0.3
+# ZeroMQ closes sockets in the background: a port that this process has just given up takes a moment to be free
+# (a tenth of a second on a machine with five times as much to do as it has processors).
+RELEASE_S = 1.0
 
 
 class ZmqPublishLink:
