@@ -84,6 +84,7 @@ def test_what_composing_refuses(capfd: pytest.CaptureFixture[str]) -> None:
         main(["compose", "north"])
     assert "expected NAME=ENDPOINT, got 'north'" in capfd.readouterr().err
     assert main(["compose", "a=tcp://127.0.0.1:1", "a=tcp://127.0.0.1:2"]) == 2
+    assert "every source needs a name of its own" in capfd.readouterr().err
 
 
 def test_what_a_router_refuses(capfd: pytest.CaptureFixture[str]) -> None:
