@@ -4,7 +4,7 @@ import json
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -12,9 +12,8 @@ import pytest
 
 from diorama.ecs import World, difference
 from diorama.runtime.load import load, save
+from diorama.tests.patience import PATIENCE_S, patiently
 from diorama.transport.replica import Replica
-
-PATIENCE_S = 30.0
 
 
 @pytest.fixture
@@ -68,30 +67,34 @@ def topic(*words: str) -> "subprocess.CompletedProcess[str]":
     )
 
 
+def heard(enough: Callable[[str], bool], *words: str) -> str:
+    """What `topic` tells, once it is enough: a busy machine may spend the seconds of listening on connecting."""
+    for _ in patiently():
+        done = topic(*words)
+        if done.returncode == 0 and enough(done.stdout):
+            return done.stdout
+    raise AssertionError(done)
+
+
 def test_a_served_scene_is_followed_and_looked_at_and_ends_with_ctrl_c(scene: Path) -> None:
     with serving(scene, "--rate", "100") as (process, endpoint):
         with Replica(endpoint) as replica:
             replica.wait_until_whole(PATIENCE_S)
             assert difference(load(scene), replica.world) == ""
-        listed = topic("list", "--endpoint", endpoint, "--seconds", "1.5", "--json")
-        assert set(json.loads(listed.stdout)) >= {
-            "clock",
-            "heartbeat",
-            "scene/json",
-            "scene/local",
-            "scene/world",
-        }
-        echoed = topic("echo", "clock", "--endpoint", endpoint, "-n", "2")
-        ticks = [json.loads(line) for line in echoed.stdout.splitlines()]
+        at = ("--endpoint", endpoint)
+        wanted = {"clock", "heartbeat", "scene/json", "scene/local", "scene/world"}
+        heard(lambda said: wanted <= set(json.loads(said)), "list", *at, "--seconds", "1.5", "--json")
+        echoed = heard(bool, "echo", "clock", *at, "-n", "2")
+        ticks = [json.loads(line) for line in echoed.splitlines()]
         assert ticks[1]["tick"] == ticks[0]["tick"] + 1
         assert ticks[1]["time_ns"] - ticks[0]["time_ns"] == 10_000_000
-        rate = topic("hz", "clock", "--endpoint", endpoint, "--seconds", "1", "--json")
-        assert json.loads(rate.stdout)["messages/s"] > 0
-        once = topic("hz", "heartbeat", "--endpoint", endpoint, "--seconds", "1.2")
-        assert "heartbeat: " in once.stdout + once.stderr  # once a second: perhaps too few to tell a rate
-        assert "nothing heard" not in once.stderr
-        width = topic("bw", "scene/json", "--endpoint", endpoint, "--seconds", "1")
-        assert "bytes/s" in width.stdout
+        rate = heard(bool, "hz", "clock", *at, "--seconds", "1", "--json")
+        assert json.loads(rate)["messages/s"] > 0
+        for _ in patiently():  # one heartbeat a second: in a little more than that mostly one is heard
+            once = topic("hz", "heartbeat", *at, "--seconds", "1.2")
+            if "heartbeat: one message within 1.2 s; listen for longer" in once.stderr:
+                break
+        assert "bytes/s" in heard(bool, "bw", "scene/json", *at, "--seconds", "1")
         process.send_signal(signal.SIGINT)
         assert process.wait(PATIENCE_S) == 130
         assert process.stderr is not None

@@ -12,7 +12,8 @@ from diorama.ecs import Bounds, Classification, World, propagate
 from diorama.geo import quaternion_from_rpy
 from diorama.perception import DETECTION_TOPIC, GROUND_TRUTH_TOPIC, Perception, attach, read_parameters
 from diorama.runtime.load import load, save
-from diorama.tests.cli.test_serve import PATIENCE_S, serving
+from diorama.tests.cli.test_serve import serving
+from diorama.tests.patience import PATIENCE_S
 from diorama.tests.perception.test_messages import validator
 from diorama.transport.subscriber import Subscriber
 
