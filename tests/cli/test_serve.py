@@ -94,6 +94,8 @@ def test_a_served_scene_is_followed_and_looked_at_and_ends_with_ctrl_c(scene: Pa
             once = topic("hz", "heartbeat", *at, "--seconds", "1.2")
             if "heartbeat: one message within 1.2 s; listen for longer" in once.stderr:
                 break
+        else:
+            pytest.fail(f"never a single heartbeat: {once}")
         assert "bytes/s" in heard(bool, "bw", "scene/json", *at, "--seconds", "1")
         process.send_signal(signal.SIGINT)
         assert process.wait(PATIENCE_S) == 130
