@@ -97,4 +97,4 @@ def test_serve_refuses_copies_of_what_is_no_robot(tmp_path: Path) -> None:
         check=False,
     )
     assert done.returncode == 1
-    assert done.stderr == f"{path}: expected MJCF (<mujoco>) or URDF (<robot>), got no XML\n"
+    assert done.stderr == f"{path}: --envs, --shown and --ground are for robots (MJCF and URDF files)\n"
