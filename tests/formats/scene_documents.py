@@ -1,7 +1,13 @@
-"""Scene documents for tests: the example of the scene graph reference, whole, and pieces to build others."""
+"""Scene documents for tests: the example of the scene graph reference, pieces of others, what is wrong with one."""
 
 from copy import deepcopy
 from typing import Any
+
+import orjson
+import pytest
+
+from diorama.formats.aerosim import parse
+from diorama.schemas.errors import SceneError
 
 ORIGIN = {"latitude": 29.594656, "longitude": -95.16384722, "altitude": -28.3}
 _EVTOL = "generic-aircrafts/GenericEVtol/GenericEVTOL"
@@ -67,3 +73,11 @@ def example() -> dict[str, Any]:
         },
     }
     return deepcopy(document)
+
+
+def problems_of(value: Any) -> list[str]:
+    """What reading a document says is wrong with it; fails when nothing is."""
+    data = value if isinstance(value, bytes) else orjson.dumps(value, option=orjson.OPT_INDENT_2)
+    with pytest.raises(SceneError) as caught:
+        parse(data, "scene.json")
+    return [str(problem) for problem in caught.value.problems]
