@@ -14,7 +14,8 @@ from diorama.runtime.step import step
 from diorama.tests.cli.test_serve import serving
 from diorama.tests.patience import PATIENCE_S
 from diorama.tests.physics.models import gymnasium_model, walker
-from diorama.tests.transport.test_replica import FREE_PORT, catch_up
+from diorama.tests.transport.engines import FREE_PORT
+from diorama.tests.transport.following import catch_up
 from diorama.transport.publisher import Publisher
 from diorama.transport.replica import Replica
 

@@ -9,8 +9,8 @@ import pytest
 
 from diorama.ecs import World, difference
 from diorama.schemas.errors import DioramaError
+from diorama.tests.transport.following import catch_up
 from diorama.tests.transport.serving import serving
-from diorama.tests.transport.test_replica import catch_up
 from diorama.tests.transport.test_security import Heard, client_of, keys, server_for
 from diorama.tests.transport.test_security import heard as heard
 from diorama.transport.client import Client

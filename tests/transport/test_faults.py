@@ -20,8 +20,9 @@ from hypothesis import strategies as st
 
 from diorama.ecs import World, difference, propagate
 from diorama.schemas import topics
+from diorama.tests.transport.engines import FREE_PORT
+from diorama.tests.transport.following import catch_up
 from diorama.tests.transport.history import play
-from diorama.tests.transport.test_replica import FREE_PORT, catch_up
 from diorama.transport import codec
 from diorama.transport.publisher import Publisher
 from diorama.transport.replica import Replica

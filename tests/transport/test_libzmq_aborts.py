@@ -60,7 +60,7 @@ import zmq
 
 from diorama.ecs import World, propagate
 from diorama.schemas import topics
-from diorama.tests.transport.test_replica import catch_up
+from diorama.tests.transport.following import catch_up
 from diorama.transport import zmq_pubsub
 from diorama.transport.publisher import Publisher
 from diorama.transport.replica import Replica

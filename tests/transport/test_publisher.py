@@ -13,7 +13,7 @@ from diorama.runtime.clock import SteppableClock, Tick
 from diorama.runtime.simulation import Simulation
 from diorama.schemas import topics
 from diorama.tests.patience import PATIENCE_S, patiently
-from diorama.tests.transport.test_replica import catch_up
+from diorama.tests.transport.following import catch_up
 from diorama.transport import codec, listeners, zmq_pubsub
 from diorama.transport.listeners import Listeners
 from diorama.transport.publisher import Publisher

@@ -12,8 +12,8 @@ from diorama.runtime.clock import Tick
 from diorama.schemas.errors import MessageError
 from diorama.schemas.view import View, view_from_text
 from diorama.tests.patience import PATIENCE_S, patiently
+from diorama.tests.transport.engines import FREE_PORT
 from diorama.tests.transport.history import play
-from diorama.tests.transport.test_replica import FREE_PORT
 from diorama.transport import codec
 from diorama.transport.publisher import Publisher
 from diorama.transport.replica import Replica

@@ -21,9 +21,9 @@ from diorama.schemas.errors import DioramaError
 from diorama.schemas.view import View
 from diorama.tests.patience import patiently
 from diorama.tests.transport.engines import FREE_PORT, ZENOH_FREE_PORT
+from diorama.tests.transport.following import catch_up
 from diorama.tests.transport.history import play
 from diorama.tests.transport.serving import asking, scattered_world, small_world
-from diorama.tests.transport.test_replica import catch_up
 from diorama.transport.client import Client
 from diorama.transport.connect import wait_any
 from diorama.transport.methods import NoAnswerError, RefusedError
