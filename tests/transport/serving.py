@@ -14,6 +14,7 @@ from diorama.transport.service import Service
 
 HOUSTON = Origin(29.594656, -95.163847, -28.3)
 ANY_PORT = "tcp://127.0.0.1:*"
+ROUNDING = 1e-12
 
 
 @contextmanager
