@@ -109,3 +109,17 @@ def textured_cubes(directory: Path) -> Path:
     with zipfile.ZipFile(mujoco_testdata() / "MJCF_Root.zip") as archive:
         archive.extractall(directory)
     return directory / "MJCF_Zipped" / "model_with_assetdir.xml"
+
+
+def add_gantry(spec: Any) -> None:
+    spec.worldbody.add_site(name="gantry", pos=(0, 0, 2))
+    for side in ("left", "right"):
+        tendon = spec.add_tendon(name=f"{side}_rope", limited=True, range=(0, 1))
+        tendon.wrap_site("gantry")
+        tendon.wrap_site(f"robot/{side}_hook")
+    spec.add_sensor(
+        name="rope_length",
+        type=mujoco.mjtSensor.mjSENS_TENDONPOS,
+        objtype=mujoco.mjtObj.mjOBJ_TENDON,
+        objname="left_rope",
+    )

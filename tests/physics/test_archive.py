@@ -18,8 +18,7 @@ from diorama.physics import (
     TerrainGeneratorCfg,
     open_model,
 )
-from diorama.tests.physics.models import gymnasium_model, textured_cubes, walker
-from diorama.tests.physics.test_compose import add_gantry
+from diorama.tests.physics.models import add_gantry, gymnasium_model, textured_cubes, walker
 
 PRINTED = 1e-5  # XML keeps six digits
 

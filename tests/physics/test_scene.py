@@ -19,8 +19,7 @@ from diorama.physics import (
 from diorama.physics.sensors import BuiltinSensor
 from diorama.physics.terrain import Terrain
 from diorama.schemas.errors import SceneError, StateError
-from diorama.tests.physics.models import arm, cube, gymnasium_model, hand, mujoco_testdata, walker
-from diorama.tests.physics.test_compose import add_gantry
+from diorama.tests.physics.models import add_gantry, arm, cube, gymnasium_model, hand, mujoco_testdata, walker
 
 EXACT = 1e-12  # metres, radians
 
