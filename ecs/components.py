@@ -5,7 +5,7 @@ wire. `Transform` and `Velocity` are the exception: they live in the world's col
 out is a live view on the entity's row.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, TypeVar
 
@@ -81,6 +81,17 @@ def json_from_component(value: object) -> Any:
     if isinstance(value, msgspec.Struct):
         return msgspec.to_builtins(value)
     return {part.name: msgspec.to_builtins(getattr(value, part.name)) for part in fields(value)}  # type: ignore[arg-type]
+
+
+def json_from_components(values: Iterable[object]) -> dict[str, Any]:
+    """What an entity carries as JSON, by group: the registered ones and those kept raw."""
+    found: dict[str, Any] = {}
+    for value in values:
+        if isinstance(value, Groups):
+            found.update(value.values)
+        else:
+            found[group_of(type(value))] = json_from_component(value)
+    return found
 
 
 def component_from_json(group: str, value: Any) -> object:

@@ -20,8 +20,7 @@ from diorama.ecs.components import (
     Transform,
     Velocity,
     component_from_json,
-    group_of,
-    json_from_component,
+    json_from_components,
 )
 from diorama.ecs.forest import Forest
 from diorama.ecs.names import Names
@@ -308,13 +307,7 @@ class World:
     def groups(self, entity: Entity) -> dict[str, Any]:
         """Every cold component of an entity as JSON, by group: the registered ones and those kept raw."""
         self.row(entity)
-        found: dict[str, Any] = {}
-        for value in self._store.all_of(entity):
-            if isinstance(value, Groups):
-                found.update(value.values)
-            else:
-                found[group_of(type(value))] = json_from_component(value)
-        return found
+        return json_from_components(self._store.all_of(entity))
 
     def set_group(self, entity: Entity, group: str, value: Any) -> None:
         """Give an entity a component from JSON: typed when the group is registered, kept as it is otherwise."""
