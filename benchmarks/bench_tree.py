@@ -52,7 +52,9 @@ def native(flags: list[str]) -> Callable[..., int] | None:
         return None
     library = Path(tempfile.mkdtemp()) / "tree.so"
     source = Path(__file__).with_name("native_tree.c")
-    subprocess.run([compiler, *flags, "-Wno-psabi", "-shared", "-fPIC", "-o", library, source, "-lm"], check=True)
+    subprocess.run(
+        [compiler, *flags, "-Wno-psabi", "-shared", "-fPIC", "-o", library, source, "-lm"], check=True
+    )
     function = ctypes.CDLL(str(library)).propagate
     function.restype = ctypes.c_int64
     return function  # type: ignore[no-any-return]
