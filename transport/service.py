@@ -33,17 +33,25 @@ from diorama.transport.service_link import Caller, open_answer_link
 LOG = logging.getLogger("diorama.transport")
 THEMES = (queries, listing, commands, clock_methods, airsim_methods, feed)  # importing them fills the table
 AT = re.compile(r" - at `\$(.*)`$")
+RequestId = int | Annotated[str, Meta(max_length=200)] | None
 
 
 class Request(msgspec.Struct):
     """The envelope of every request."""
 
     method: Annotated[str, Meta(max_length=100)]
-    id: int | Annotated[str, Meta(max_length=200)] | None = None
+    id: RequestId = None
     params: msgspec.Raw = msgspec.Raw(b"{}")
 
 
+class Numbered(msgspec.Struct):
+    """What a refusal must know of a request, however wrong the rest of it is."""
+
+    id: RequestId = None
+
+
 _decode = msgspec.json.Decoder(Request).decode
+_decode_id = msgspec.json.Decoder(Numbered).decode
 _encode = msgspec.json.Encoder().encode
 
 
@@ -110,7 +118,6 @@ class Service:
 
     def answer(self, caller: Caller, frames: list[Frame]) -> list[Frame]:
         """The answer to one request, whatever it is made of."""
-        request_id: int | str | None = None
         try:
             self._refuse_hurry(caller)
             if not frames:
@@ -120,7 +127,6 @@ class Service:
                     "too_large", f"expected at most {self.limits.message_bytes} bytes in a request"
                 )
             request = _decode_as("", _decode, frames[0], "bad_request")
-            request_id = request.id
             return self._perform(request, [memoryview(frame) for frame in frames[1:]])
         except RequestError as error:
             refusal = error
@@ -134,7 +140,7 @@ class Service:
             LOG.exception("a request failed in a way nobody foresaw")
             refusal = RequestError("internal", "the request failed inside the service; its log says more")
         error_part = {"code": refusal.code, "message": refusal.message, "path": refusal.path}
-        return [_encode({"id": request_id, "error": error_part})]
+        return [_encode({"id": _id_in(frames), "error": error_part})]
 
     def close(self) -> None:
         """End."""
@@ -200,6 +206,14 @@ class Allowance:
 
     def __init__(self, left: float, at: float) -> None:
         self.left, self.at = left, at
+
+
+def _id_in(frames: list[Frame]) -> int | str | None:
+    """The id of a request, if one can be read in it: who has many under way must know which one was refused."""
+    try:
+        return _decode_id(frames[0]).id
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, IndexError):
+        return None
 
 
 def _decode_as(path: str, decode: Callable[[Any], Any], data: Any, code: str) -> Any:

@@ -213,6 +213,29 @@ def test_a_client_in_a_hurry_is_slowed_down_and_others_are_not() -> None:
         assert calm.scene()["entities"] == 4
 
 
+@pytest.mark.parametrize(
+    ("request_", "limits", "code"),
+    [
+        ({"id": 8, "method": "scene"}, Limits(requests_per_s=0.5), "rate_limited"),
+        (
+            {"id": "big", "method": "scene", "params": {"x": "y" * 200}},
+            Limits(message_bytes=100),
+            "too_large",
+        ),
+        ({"id": 8, "method": ["scene"]}, Limits(), "bad_request"),
+        ({"id": {"no": "id"}, "method": "scene"}, Limits(), "bad_request"),
+    ],
+)
+def test_a_refusal_says_which_request_it_is_about(
+    request_: dict[str, Any], limits: Limits, code: str
+) -> None:
+    with Service(small_world(), "inproc://which", limits=limits) as service:
+        answer = service.answer(Caller(b"hasty", (b"",)), [msgspec.json.encode(request_)])
+    refusal = msgspec.json.decode(answer[0])
+    assert refusal["error"]["code"] == code
+    assert refusal["id"] == (None if isinstance(request_["id"], dict) else request_["id"])
+
+
 def test_what_is_remembered_of_clients_is_bounded() -> None:
     with Service(small_world(), "inproc://many", limits=Limits(clients=10)) as service:
         for index in range(100):
