@@ -37,15 +37,18 @@ class ViewState:
         self.due_ns: int | None = None
         self.world: World | None = None
 
-    def is_due(self, time_ns: int) -> bool:
+    def is_due(self, time_ns: int, *, at_once: bool) -> bool:
         """Whether an update may be sent now; keeps the phase, so that a rate is kept on the average."""
-        if self.view.rate_hz is None or self.due_ns is None or time_ns >= self.due_ns:
-            if self.view.rate_hz is not None:
-                period = round(NANOSECONDS / self.view.rate_hz)
-                late = self.due_ns is None or time_ns - self.due_ns > period
-                self.due_ns = (time_ns if late or self.due_ns is None else self.due_ns) + period
+        if self.view.rate_hz is None:
             return True
-        return False
+        period = round(NANOSECONDS / self.view.rate_hz)
+        if at_once or self.due_ns is None or time_ns - self.due_ns > period:
+            self.due_ns = time_ns + period
+        elif time_ns >= self.due_ns:
+            self.due_ns += period
+        else:
+            return False
+        return True
 
 
 class Views:
@@ -57,6 +60,7 @@ class Views:
         # new one of the same run, and must see that it is not the next update of what it had.
         self._counted = 0
         self._index = _Index()
+        self._time_ns: int | None = None  # of the last update
 
     def __len__(self) -> int:
         return len(self._states)
@@ -89,9 +93,12 @@ class Views:
 
     def updates(self, world: World, time_ns: int) -> Iterator[tuple[str, ViewState, bool, list[Frame]]]:
         """What is due: topic, view, whether it is complete, and body frames."""
+        # Paused, or the clock of another scene: no one knows when a time that is waited for would come.
+        stands_still = self._time_ns is not None and time_ns <= self._time_ns
+        self._time_ns = time_ns
         for topic, state in self._states.items():
-            if state.is_due(time_ns):
-                complete = state.world is not world
+            complete = state.world is not world
+            if state.is_due(time_ns, at_once=complete or stands_still):
                 yield topic, state, complete, self.advance(world, state, complete)
 
     def advance(self, world: World, state: ViewState, complete: bool) -> list[Frame]:

@@ -197,6 +197,33 @@ def test_a_view_keeps_its_own_rate() -> None:
     assert kinds.count(codec.UPDATE) in (29, 30)
 
 
+def test_a_rate_holds_nothing_back_when_time_begins_anew_or_stands_still() -> None:
+    first, second = World(), World()
+    first.spawn("old")
+    second.spawn("new")
+    with (
+        Publisher(FREE_PORT) as publisher,
+        Replica(publisher.endpoint, view=View(rate_hz=1.0)) as replica,
+    ):
+
+        def seen_after(world: World, *ticks: Tick) -> set[str]:
+            for tick in ticks:
+                publisher.publish(world, tick)
+            while not replica.whole:
+                publisher.poll(0.01)
+                replica.poll(0.01)
+            replica.poll(0.2)
+            return set(replica.world.names)
+
+        assert seen_after(first, Tick(500, 500_000_000_000, 0)) == {"old"}
+        # Another scene is loaded, and its clock begins at zero: nobody waits until it shows 501 s.
+        assert seen_after(second, Tick(0, 0, 0)) == {"new"}
+        second.spawn("soon")
+        assert seen_after(second, Tick(1, 20_000_000, 0)) == {"new"}
+        # Paused: the same tick once more, with what was commanded.
+        assert seen_after(second, Tick(1, 20_000_000, 0)) == {"new", "soon"}
+
+
 def test_a_view_with_geo_brings_ecef_and_lla() -> None:
     world = World(Origin(29.594656, -95.16384722, -28.3))
     world.spawn("a")
