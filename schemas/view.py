@@ -70,6 +70,10 @@ def view_from_text(text: str) -> View:
     if len(text) > MOST_TEXT:
         raise MessageError(f"view: expected at most {MOST_TEXT} characters, got {len(text)}")
     try:
-        return msgspec.json.decode(urlsafe_b64decode(text + "=" * (-len(text) % 4)), type=View)
+        view = msgspec.json.decode(urlsafe_b64decode(text + "=" * (-len(text) % 4)), type=View)
+        # All of these, or any of those: neither order nor a name told twice makes it another wish.
+        return msgspec.structs.replace(
+            view, components=tuple(sorted({*view.components})), classes=tuple(sorted({*view.classes}))
+        )
     except (msgspec.DecodeError, Base64Error, ValueError) as problem:
         raise MessageError(f"view: {problem}") from None

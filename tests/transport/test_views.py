@@ -197,6 +197,19 @@ def test_a_view_keeps_its_own_rate() -> None:
     assert kinds.count(codec.UPDATE) in (29, 30)
 
 
+def test_neither_order_nor_repetition_makes_another_wish() -> None:
+    first = View(classes=("car", "bus", "car"), components=("bounds", "classification"))
+    assert first.topic == View(classes=("bus", "car"), components=("classification", "bounds")).topic
+    world = World()
+    for name in ("a", "b"):
+        world.set(world.spawn(name), Classification("car"), Bounds((1.0, 1.0, 1.0)))
+    written_elsewhere = "eyJjbGFzc2VzIjpbImNhciIsImNhciJdfQ"  # {"classes":["car","car"]}
+    views = Views()
+    for view in (first, view_from_text(written_elsewhere)):
+        propagate(world)
+        assert views.members_of(world, view_from_text(view.text)).tolist() == world.entities.tolist()
+
+
 def test_a_rate_holds_nothing_back_when_time_begins_anew_or_stands_still() -> None:
     first, second = World(), World()
     first.spawn("old")
