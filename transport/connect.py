@@ -54,5 +54,8 @@ def refuse_curve(security: object) -> None:
 def _one_engine(endpoints: Sequence[str]) -> str:
     engines = {engine_of(endpoint) for endpoint in endpoints}
     if len(engines) != 1:
-        raise ValueError(f"endpoints {list(endpoints)}: expected one or more of the same engine")
+        raise DioramaError(
+            "endpoints: expected one or more, all ZeroMQ (tcp://, ipc://, inproc://) or all zenoh:, "
+            f"got {list(endpoints)}"
+        )
     return engines.pop()

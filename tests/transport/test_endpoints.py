@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from diorama.cli.main import main
 from diorama.ecs import World, difference
 from diorama.schemas.errors import DioramaError
 from diorama.tests.transport.following import catch_up
@@ -18,6 +19,7 @@ from diorama.transport.publisher import Publisher
 from diorama.transport.replica import Replica
 from diorama.transport.service import Service
 
+HOUSTON = Path(__file__).parents[1] / "scenes/houston.scene.json"
 LISTENER = """
 import sys, zmq
 socket = zmq.Context.instance().socket(zmq.XPUB)
@@ -42,6 +44,17 @@ def test_one_publisher_on_several_kinds_of_endpoints(tmp_path: Path) -> None:
             assert difference(world, replica.world) == ""
             assert replica.gaps == replica.malformed == 0
             replica.close()
+
+
+@pytest.mark.parametrize("command", ["serve", "compose"])
+def test_endpoints_of_two_engines_are_refused_in_a_sentence(
+    command: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    subject = {"serve": str(HOUSTON), "compose": "north=inproc://north"}[command]
+    assert (
+        main([command, subject, "--endpoint", "zenoh:", "--endpoint", "inproc://both", "--ticks", "1"]) == 1
+    )
+    assert capsys.readouterr().err.startswith("endpoints: expected one or more, all ZeroMQ")
 
 
 def test_a_service_answers_over_ipc(tmp_path: Path) -> None:
