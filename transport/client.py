@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from diorama.schemas.errors import MessageError
 from diorama.transport.engine import Frame
-from diorama.transport.methods import NoAnswerError, PlaceError, RefusedError, RequestError
+from diorama.transport.methods import Limits, NoAnswerError, PlaceError, RefusedError, RequestError
 from diorama.transport.security import ClientSecurity
 from diorama.transport.service_link import open_request_link
 
@@ -84,12 +84,13 @@ class Client:
         number = next(self._ids)
         head = _encode({"id": number, "method": method, "params": params})
         end = monotonic() + self.timeout_s
+        size = len(head) + sum(len(body) for body in bodies)
         if not self._link.send([head, *bodies], self.timeout_s):
-            raise self._silence()
+            raise self._silence(size)
         while True:
             frames = self._link.receive(max(0.0, end - monotonic()))
             if frames is None:
-                raise self._silence()
+                raise self._silence(size)
             answer = self._read(frames, number)
             if answer is not None:
                 self.tick = answer.tick
@@ -105,8 +106,11 @@ class Client:
     def __exit__(self, *problem: object) -> None:
         self.close()
 
-    def _silence(self) -> NoAnswerError:
+    def _silence(self, size: int) -> NoAnswerError:
         hint = " And is your key on its allow-list?" if self._guarded else ""
+        usual = Limits().message_bytes
+        if size > usual:  # a service hangs up on it, and cannot say why
+            hint += f" And does it take a request of {size} bytes? The usual limit is {usual}."
         return NoAnswerError(
             f"no answer from {self.endpoint} within {self.timeout_s:g} s; is `diorama serve` running?{hint}"
         )

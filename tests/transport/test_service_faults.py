@@ -236,6 +236,14 @@ def test_a_refusal_says_which_request_it_is_about(
     assert refusal["id"] == (None if isinstance(request_["id"], dict) else request_["id"])
 
 
+def test_silence_after_a_request_beyond_the_limit_is_told_with_the_limit() -> None:
+    with serving(small_world()) as service, Client(service.endpoint, timeout_s=0.5) as client:
+        with pytest.raises(NoAnswerError, match=r"a request of 240000\d\d bytes"):
+            client.convert([[0.0, 0.0, 0.0]] * 1_000_000, "lla", "ecef")
+        client.timeout_s = 20.0
+        assert client.scene()["entities"] == 4
+
+
 def test_what_is_remembered_of_clients_is_bounded() -> None:
     with Service(small_world(), "inproc://many", limits=Limits(clients=10)) as service:
         for index in range(100):
