@@ -73,7 +73,7 @@ class SetSegmentationId(msgspec.Struct, forbid_unknown_fields=True):
     """Objects by name, or by a regular expression; an id from 0 to 255, or a negative one to take it away."""
 
     name: Pattern
-    id: Annotated[int, Meta(ge=-1, le=255)]
+    id: Annotated[int, Meta(le=255)]
     is_regex: bool = False
     use_owner_name: bool = True
 

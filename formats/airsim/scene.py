@@ -167,6 +167,9 @@ def _check_scene(source: Source, scene: dict[str, Any]) -> None:
         if clock.get(key, 0) > INT32_MAX:
             source.warn(("clock", key), f"Project AirSim reads at most {INT32_MAX} ns and wraps beyond")
     if clock.get("type") == "real-time":
+        if clock.get("real-time-update-rate") == 0:
+            message = "expected a whole number of at least 1 for a real-time clock, got 0"
+            source.error(("clock", "real-time-update-rate"), message)
         for key in ("step-ns", "pause-on-start"):
             if clock.get(key):
                 source.warn(

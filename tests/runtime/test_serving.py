@@ -140,6 +140,8 @@ def test_segmentation_ids_and_wind() -> None:
         assert world.set_segmentation_id_by_name("heron.", 77, is_name_regex=True)
         assert world.get_segmentation_id_map() == {"Heron1": 77, "Heron2": 77}
         assert not world.set_segmentation_id_by_name("Osprey", 3)
+        assert world.set_segmentation_id_by_name("Heron2", -5)  # any negative number takes it away
+        assert world.get_segmentation_id_map() == {"Heron1": 77}
         assert world.get_wind_velocity() == (0.0, 0.0, 0.0)
         assert world.set_wind_velocity(1.0, 2.0, 3.0)
         assert world.get_wind_velocity() == (1.0, 2.0, 3.0)
