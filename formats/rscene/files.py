@@ -37,6 +37,12 @@ def read(source: Source, *, strict: bool = True, warnings: list[Problem] | None 
 
 def write(world: World, target: str | Path | BinaryIO | None = None) -> bytes:
     """The scene of a world as bytes, written to a path or a binary stream when one is given."""
+    if isinstance(target, str | Path) and Path(target).name.endswith(PROJECT_FILE):
+        raise SceneError(
+            Problem(
+                "expected the path of a scene, got that of a project, which only names one", file=str(target)
+            )
+        )
     data = document_from_world(world).to_bytes()
     if isinstance(target, str | Path):
         replace_file(target, data)

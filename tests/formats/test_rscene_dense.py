@@ -199,6 +199,13 @@ def test_a_project_opens_its_default_scene(project: Path) -> None:
     assert len(world) == len(rscene.read(WORKSHOP))
 
 
+def test_a_project_is_not_written_over(project: Path) -> None:
+    path = project / "raisim_engine2_project"
+    with pytest.raises(SceneError, match="expected the path of a scene, got that of a project"):
+        save(load(path), path)
+    assert path.read_text() == PROJECT
+
+
 def test_projects_with_errors_name_all_of_them(project: Path) -> None:
     (project / "raisim_engine2_project").write_text("raisim_engine2_project 1\nnme x\nname a\nname b\n")
     with pytest.raises(SceneError) as caught:
