@@ -19,6 +19,7 @@ from diorama.schemas.errors import Problem, did_you_mean
 HEADER = "raisim_engine_scene"
 VERSIONS = (1, 2)
 TERRAIN_SAMPLES = range(2, 16385)
+MOST_SAMPLES = 2**26
 # Words this long are rarely repeated: remembering them would only cost memory.
 _REMEMBERED_LENGTH = 64
 _REMEMBERED_RESTS = 10_000
@@ -44,7 +45,9 @@ def validate(document: Document, file: str = "") -> Findings:
     checkers = {tag: _Checker(kind) for tag, kind in kinds().items()}
     for record in records if not fatal else ():
         checker = checkers.get(record.tag)
-        if checker is None:
+        if record.tag == HEADER and record is not records[0]:
+            messages = iter((f"a second header; the one on line {records[0].line} counts",))
+        elif checker is None:
             messages = iter((f"unknown tag {record.tag!r}{did_you_mean(record.tag, kinds())}",))
         else:
             messages = checker.messages(record)
@@ -64,8 +67,9 @@ def problem_at(record: Record, message: str, file: str = "") -> Problem:
 
 
 def version_of(document: Document) -> int:
-    """The version the header names."""
-    return int(document.records[0]["version"])
+    """The version the header names; the newest where lines of a scene have lost it."""
+    header = next(iter(document.of(HEADER)), None)
+    return VERSIONS[-1] if header is None else int(header.get("version"))
 
 
 def _header_problems(records: list[Record], file: str) -> Iterator[Problem]:
@@ -193,6 +197,8 @@ def _terrain(record: Record) -> Iterator[str]:
     for name, count in zip(("xSamples", "ySamples"), samples, strict=True):
         if count not in TERRAIN_SAMPLES:
             yield f"{name}: expected 2 to 16384 samples, got {count}"
+    if samples[0] * samples[1] > MOST_SAMPLES:
+        yield f"expected at most {MOST_SAMPLES} samples, got {samples[0]} x {samples[1]}"
     heights = record.extra(b"heights") or b""
     count = 0 if heights in (b"", b"-") else heights.count(b",") + heights.count(b";") + 1
     if count != samples[0] * samples[1] and (count or record.get("sourceKind") == "samples"):

@@ -34,6 +34,7 @@ def test_the_workshop_has_neither() -> None:
         (b"raisim_engine_scene 3\n", "line 1: unsupported rscene version: expected 1 or 2, got '3'"),
         (b"raisim_engine_scene\n", "line 1: unsupported rscene version: expected 1 or 2, got nothing"),
         (b"raisim_engine_scene 1 2\n", "line 1: unsupported rscene version: expected 1 or 2, got '1' '2'"),
+        (HEAD + HEAD, "line 2: raisim_engine_scene: a second header; the one on line 1 counts"),
         (HEAD + b"gravity 0 0", "line 2: gravity: expected 3 positional fields, got 2"),
         (HEAD + b"gravity 0 0 -9,81", "line 2: gravity: gravity: expected a number, got '-9,81'"),
         (HEAD + b"time_step 1e400", "time_step: dt: number out of the range"),
@@ -58,6 +59,10 @@ def test_the_workshop_has_neither() -> None:
         (
             HEAD + b"terrain_region /World/T 1 2 1 1 0 0 0 heights=1,2",
             "xSamples: expected 2 to 16384 samples, got 1",
+        ),
+        (
+            HEAD + b"terrain_region /World/T 16384 16384 1 1 0 0 0 sourceKind=procedural",
+            "expected at most 67108864 samples, got 16384 x 16384",
         ),
         (HEAD + b"point_cloud /World/P points=1,2,x", "points: expected a number, got 'x'"),
         (b"\xef\xbb\xbf" + HEAD, "line 1: byte order mark"),
