@@ -12,7 +12,7 @@ from msgspec import UNSET
 
 from diorama.ecs import Velocity, World
 from diorama.formats.rscene.components import RsceneRecord
-from diorama.formats.rscene.document import Document, Record
+from diorama.formats.rscene.document import Document, Record, parse
 from diorama.formats.rscene.extras import NOTHING, SceneExtras, document_extras, scene_extras
 from diorama.formats.rscene.nodes import Node, nodes_of
 from diorama.formats.rscene.references import Index, points_nowhere, refers
@@ -87,6 +87,14 @@ def skeleton_of(document: Document, nodes: list[Node]) -> dict[str, Any]:
         else:
             lines.append(json_from_line(line))
     return {"lines": lines, "byte_order_mark": True} if document.marked else {"lines": lines}
+
+
+def scene_lines(world: World) -> Document:
+    """The lines that a world came from and that stand for no entity: header, whole-scene records, overrides."""
+    skeleton = world.resource(SKELETON)
+    items = skeleton.get("lines") if isinstance(skeleton, dict) else None
+    lines = map(line_from_json, items if isinstance(items, list) else [])
+    return parse(b"\n".join(line for line in lines if line is not None))
 
 
 def json_from_line(line: bytes) -> str | dict[str, str]:

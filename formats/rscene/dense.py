@@ -7,8 +7,10 @@ from numpy.typing import NDArray
 
 from diorama.ecs import Entity, World
 from diorama.formats.rscene.axes import ned_from_nwu
+from diorama.formats.rscene.build import scene_lines
 from diorama.formats.rscene.components import came_from
 from diorama.formats.rscene.document import Record
+from diorama.formats.rscene.nodes import effective, overrides_of
 from diorama.schemas.errors import SceneError
 
 Floats = NDArray[np.float64]
@@ -98,4 +100,4 @@ def _record(world: World, entity: Entity, tag: str) -> Record:
     record = Record(came.to_bytes()) if came is not None and came.text else None
     if record is None or record.tag != tag:
         raise SceneError(f"entity {world.name(entity)!r}: expected a {tag}")
-    return record
+    return effective(record, overrides_of(scene_lines(world)))

@@ -10,10 +10,11 @@ from collections.abc import Iterator
 import numpy as np
 
 from diorama.formats.rscene.document import Document, Record
+from diorama.formats.rscene.nodes import IDENTITY_FIELDS, override_value
 from diorama.formats.rscene.numbers import shown
 from diorama.formats.rscene.references import Index, id_of, path_of
 from diorama.formats.rscene.table import Kind
-from diorama.formats.rscene.validate import problem_at
+from diorama.formats.rscene.validate import HEADER, problem_at
 from diorama.schemas.errors import Problem, did_you_mean
 
 # Names that mean something without a record of their own.
@@ -52,7 +53,7 @@ def lint(document: Document, file: str = "") -> list[Problem]:
 def _record(record: Record, index: Index, file: str) -> Iterator[Problem]:
     kind = record.kind
     assert kind is not None
-    for check in (_unread_words, _unknown_names, _references, _parent, _quaternions):
+    for check in (_unread_words, _unknown_names, _references, _override, _parent, _quaternions):
         for message in check(record, kind, index):
             yield problem_at(record, message, file)
 
@@ -86,6 +87,25 @@ def _references(record: Record, kind: Kind, index: Index) -> Iterator[str]:
         found = index.resource(target) if wanted in ("material", "asset") else index.node(target)
         if found is None or (wanted != "node" and found.tag != wanted):
             yield f"{name}: no {wanted} is named {target!r}{index.hint(target)}"
+
+
+def _override(record: Record, kind: Kind, index: Index) -> Iterator[str]:
+    """An override that changes nothing: of a field the node does not have, or to what it cannot hold."""
+    node = index.node(record.get("nodePath")) if kind.tag == "prefab_override" else None
+    if node is None or node.kind is None:
+        return
+    name = record.get("property")
+    known = node.kind.fields.get(name)
+    if known is None:
+        near = did_you_mean(name, node.kind.fields)
+        yield f"property: {node.tag} has no field {name!r}; the override changes nothing{near}"
+    elif name in IDENTITY_FIELDS:
+        yield f"property: {name} says which node this is and where it hangs; the override changes nothing"
+    else:
+        try:
+            Record(node.raw)[name] = override_value(known, record.get("value"))
+        except ValueError as error:
+            yield f"value: {name}: {str(error).removeprefix(f'{name}: ')}; the override changes nothing"
 
 
 def _parent(record: Record, kind: Kind, index: Index) -> Iterator[str]:
@@ -129,7 +149,7 @@ def _repeats(records: list[Record], file: str) -> Iterator[Problem]:
             names = [("path", path_of(record)), ("id", id_of(record))]
         elif kind.role == "resource" and kind.tag != "contact_material":
             names = [(f"{kind.tag} id", id_of(record))]
-        elif kind.role == "scene" and not kind.many:
+        elif kind.role == "scene" and not kind.many and kind.tag != HEADER:
             names = [("record", kind.tag)]
         for what, name in names:
             line = first.setdefault((what, name), record.line)

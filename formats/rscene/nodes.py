@@ -18,6 +18,7 @@ from diorama.formats.rscene import derive, numbers, tokens, values
 from diorama.formats.rscene.document import Document, Record
 from diorama.formats.rscene.extras import NOTHING, NodeExtras, document_extras, node_extras
 from diorama.formats.rscene.references import Index, id_of, owner_of, path_of
+from diorama.formats.rscene.table import Field
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,8 @@ class Content:
 
 
 EMPTY = Content()
+# What a node is and where it hangs; no override changes that.
+IDENTITY_FIELDS = ("path", "id", "parentGroupId", "parentId", "parentObject", "parentLink")
 
 
 @dataclass(slots=True, kw_only=True)
@@ -75,20 +78,21 @@ def effective(record: Record, overrides: Mapping[str, Mapping[str, Record]]) -> 
     changed = Record(record.raw, record.line)
     for name, override in mine.items():
         known = kind.fields.get(name)
-        if known is None:
+        if known is None or name in IDENTITY_FIELDS:
             continue
-        text = override.get("value")
         try:
-            if known.count > 1:
-                changed[name] = [numbers.float_from_text(part.encode()) for part in text.split(",")]
-            else:
-                is_text = known.type in ("str", "path", "enum")
-                changed[name] = values.decode(
-                    known, tokens.word_from_text(text) if is_text else text.encode()
-                )
+            changed[name] = override_value(known, override.get("value"))
         except ValueError:
             continue  # an override that does not fit changes nothing
     return changed
+
+
+def override_value(known: Field, text: str) -> Any:
+    """The value of a field that an override gives as text; ValueError when the field cannot hold it."""
+    if known.count > 1:
+        return [numbers.float_from_text(part.encode()) for part in text.split(",")]
+    is_text = known.type in ("str", "path", "enum")
+    return values.decode(known, tokens.word_from_text(text) if is_text else text.encode())
 
 
 def overrides_of(document: Document) -> dict[str, dict[str, Record]]:

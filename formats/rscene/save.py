@@ -28,7 +28,7 @@ from diorama.formats.rscene.extras import (
 from diorama.formats.rscene.fresh import Records, fresh_record, repoint, store_parent, store_path
 from diorama.formats.rscene.moved import document_of_moved
 from diorama.formats.rscene.nodes import Node, effective, nodes_of, overrides_of
-from diorama.formats.rscene.references import Index, points_nowhere
+from diorama.formats.rscene.references import Index, path_of, points_nowhere
 from diorama.formats.rscene.resources import insert_in_order, resources_of, store_resources
 from diorama.geo import WGS84
 from diorama.schemas.errors import Problem, SceneError
@@ -151,7 +151,7 @@ def _store_all(draft: _Draft) -> None:
         before = Record(seen.raw) if seen is not record else seen
         _store_fields(draft, entity, node, seen)
         if seen is not record:
-            _store_overridden(record, before, seen, overrides[str(before.get("path"))])
+            _store_overridden(record, before, seen, overrides[path_of(record)])
         if world.name(entity) != node.name:
             renamed.update([changed] if (changed := store_path(world, entity, record, records)) else [])
         parent = world.parent(entity)

@@ -7,10 +7,12 @@ from numpy.typing import NDArray
 
 from diorama.ecs import Entity, World
 from diorama.formats.files import read_file
+from diorama.formats.rscene.build import scene_lines
 from diorama.formats.rscene.components import came_from
-from diorama.formats.rscene.dense import record_of
-from diorama.formats.rscene.document import Record
+from diorama.formats.rscene.document import Document, Record
+from diorama.formats.rscene.nodes import effective, overrides_of
 from diorama.formats.rscene.png import decode_png
+from diorama.formats.rscene.project import resolve_asset
 from diorama.formats.rscene.references import id_of, path_of
 from diorama.schemas.errors import Problem, SceneError
 
@@ -22,13 +24,11 @@ MOST_OCTAVES = 32
 def terrain_heights(world: World, entity: Entity, *, folder: str | Path = ".") -> Floats:
     """Heights of a region above its centre, metres up, shape (ySamples, xSamples); an image has its own shape.
 
-    Rows go west, columns go north, as the file counts them. `folder` is where images are looked for.
+    Rows go west, columns go north, as the file counts them. `folder` is that of the scene: images are looked for there
+    and below its `asset_root`.
     """
-    regions = {}
-    for other in world.entities.tolist():
-        came = came_from(world, other)
-        if came is not None and came.text.lstrip(" \t\r").startswith("terrain_region"):
-            regions[other] = Record(came.to_bytes())
+    document = scene_lines(world)
+    regions = _regions(world, document)
     record = regions.get(entity)
     if record is None:
         raise SceneError(f"entity {world.name(entity)!r}: expected a terrain_region")
@@ -41,13 +41,16 @@ def terrain_heights(world: World, entity: Entity, *, folder: str | Path = ".") -
             raise SceneError(_problem(world, entity, f"cloneSource {record.get('cloneSource')!r}: {why}"))
         seen.add(id(source))
         record = source
-    return _heights(world, entity, record, Path(folder))
+    if record.get("sourceKind") == "png":
+        image = resolve_asset(record.get("sourcePath"), Path(folder) / "scene", document) or Path(folder)
+        return _image_heights(world, entity, record, image)
+    return _heights(world, entity, record)
 
 
 def terrain_points(world: World, entity: Entity, *, folder: str | Path = ".") -> Floats:
     """The samples of a region as points in its own axes (north, east, down; metres), shape (ny, nx, 3)."""
     heights = terrain_heights(world, entity, folder=folder)
-    record = record_of(world, entity)
+    record = _regions(world, scene_lines(world))[entity]
     rows, columns = heights.shape
     north = np.linspace(-0.5, 0.5, columns) * record.get("xSize")
     west = np.linspace(-0.5, 0.5, rows) * record.get("ySize")
@@ -56,17 +59,29 @@ def terrain_points(world: World, entity: Entity, *, folder: str | Path = ".") ->
     return points
 
 
-def _heights(world: World, entity: Entity, record: Record, folder: Path) -> Floats:
+def _regions(world: World, document: Document) -> dict[Entity, Record]:
+    """The record of every region, with the overrides of the scene applied."""
+    overrides = overrides_of(document)
+    regions = {}
+    for other in world.entities.tolist():
+        came = came_from(world, other)
+        if came is not None and came.text.lstrip(" \t\r").startswith("terrain_region"):
+            regions[other] = effective(Record(came.to_bytes()), overrides)
+    return regions
+
+
+def _image_heights(world: World, entity: Entity, record: Record, image: Path) -> Floats:
+    try:
+        pixels = decode_png(read_file(image))
+    except ValueError as error:
+        raise SceneError(_problem(world, entity, f"sourcePath: {error}")) from None
+    scaled: Floats = pixels * record.get("pngHeightScale") + record.get("pngHeightOffset")
+    return scaled
+
+
+def _heights(world: World, entity: Entity, record: Record) -> Floats:
     columns, rows = record.get("xSamples"), record.get("ySamples")
-    kind = record.get("sourceKind")
-    if kind == "png":
-        try:
-            pixels = decode_png(read_file(folder / record.get("sourcePath")))
-        except ValueError as error:
-            raise SceneError(_problem(world, entity, f"sourcePath: {error}")) from None
-        scaled: Floats = pixels * record.get("pngHeightScale") + record.get("pngHeightOffset")
-        return scaled
-    if kind == "procedural":
+    if record.get("sourceKind") == "procedural":
         north = np.linspace(-0.5, 0.5, columns) * record.get("xSize")
         west = np.linspace(-0.5, 0.5, rows) * record.get("ySize")
         return _procedural(record, *np.meshgrid(north, west))

@@ -102,6 +102,31 @@ def test_heights_from_an_image(tmp_path: Path) -> None:
         rscene.terrain_heights(world, world.find("/World/T"), folder=tmp_path)
 
 
+def test_an_image_is_found_below_the_asset_root(tmp_path: Path) -> None:
+    pixels = np.array([[1, 2], [3, 4]], dtype=np.uint16)
+    (tmp_path / "art").mkdir()
+    (tmp_path / "art" / "map.png").write_bytes(encode_png(pixels, [0, 0]))
+    scene = HEAD + b"asset_root art\n" + region("sourceKind=png sourcePath=map.png", samples="2 2")
+    world = rscene.read(scene)
+    heights = rscene.terrain_heights(world, world.find("/World/T"), folder=tmp_path)
+    assert heights.tolist() == pixels.tolist()
+
+
+def test_overrides_reach_terrain_and_particles() -> None:
+    flat = region("sourceKind=procedural proceduralZScale=0")
+    grains = b"granular /World/G particles 0 0 0 1 0 0 0 1 1 1 boxMax=1,1,1 spacing=0.1 maxParticles=50\n"
+    overrides = (
+        b"prefab_override /World/T property=proceduralHeightOffset value=7\n"
+        b"prefab_override /World/T property=xSize value=100\n"
+        b"prefab_override /World/G property=maxParticles value=5\n"
+    )
+    world = rscene.read(HEAD + overrides + flat + grains)
+    points = rscene.terrain_points(world, world.find("/World/T"))
+    assert (points[:, :, 2] == -7).all()
+    assert points[0, :, 0].tolist() == [-50, 0, 50]
+    assert len(rscene.particles(world, world.find("/World/G")).position) == 5
+
+
 def test_heights_from_noise_follow_the_parameters() -> None:
     keys = "sourceKind=procedural proceduralFrequency=0.7 proceduralZScale=3 proceduralSeed=7"
     world = rscene.read(HEAD + region(keys, samples="40 30"))

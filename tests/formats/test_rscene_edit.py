@@ -276,3 +276,8 @@ def test_an_override_is_applied_and_takes_the_edit() -> None:
     assert saved == data.replace(b"value=1,2,3", b"value=4,2,3")
     a.orientation[:] = (0, 0, 1, 0)
     assert same_scene(world, again(world)) == ""
+
+
+def test_an_override_of_what_a_node_is_changes_nothing() -> None:
+    data = HEAD + box("/World/A") + b"prefab_override /World/A property=path value=/World/B\n"
+    assert rscene.write(forget(rscene.read(data))) == data

@@ -115,6 +115,22 @@ def test_parts_follow_their_owner() -> None:
         ([BOX.replace(b"dynamic", b"dynamik") % b"A"], "bodyMode: 'dynamik' is not one of static, kinematic"),
         ([BOX.replace(b"/World", b"/Home") % b"A"], "does not begin with /World"),
         ([b"prefab_override /World/X property=a value=b"], "nodePath: no node is named '/World/X'"),
+        (
+            [BOX % b"A", b"prefab_override /World/A property=visble value=false"],
+            "property: object has no field 'visble'; the override changes nothing; did you mean 'visible'?",
+        ),
+        (
+            [BOX % b"A", b"prefab_override /World/A property=visible value=maybe"],
+            "value: visible: expected true or false, got 'maybe'; the override changes nothing",
+        ),
+        (
+            [BOX % b"A", b"prefab_override /World/A property=rotation value=1,0,0"],
+            "value: rotation: expected 4 values, got [1.0, 0.0, 0.0]; the override changes nothing",
+        ),
+        (
+            [BOX % b"A", b"prefab_override /World/A property=path value=/World/B"],
+            "property: path says which node this is and where it hangs; the override changes nothing",
+        ),
         ([b"  # note"], "indented comment"),
     ],
 )
