@@ -55,15 +55,19 @@ def store_pose(record: Record, pose: Sequence[float], was: Sequence[float]) -> N
     kind = record.kind
     assert kind is not None
     position, rotation = pose_fields(record.tag)
-    if position in kind.fields and bits(pose[0:3]) != bits(was[0:3]):
+    if record.has_room(position) and bits(pose[0:3]) != bits(was[0:3]):
         record[position] = axes.ned_from_nwu(np.array(pose[0:3]))
     if bits(pose[3:7]) != bits(was[3:7]):
-        if record.tag == "light":
+        if record.has_room("direction"):
             length = float(np.linalg.norm(record.get("direction"))) or 1.0
             record["direction"] = axes.ned_from_nwu(axes.direction_from_xyzw(pose[3:7])) * length
-        elif rotation in kind.fields:
+        elif record.has_room(rotation):
             record[rotation] = np.array(axes.file_from_xyzw(pose[3:7]))
-    if "scale" in kind.fields and kind.fields["scale"].type != "bool" and bits(pose[7:10]) != bits(was[7:10]):
+    if (
+        record.has_room("scale")
+        and kind.fields["scale"].type != "bool"
+        and bits(pose[7:10]) != bits(was[7:10])
+    ):
         record["scale"] = np.array(pose[7:10])
 
 

@@ -85,6 +85,13 @@ class Record:
         kind = self.kind
         return kind is not None and name in kind.fields and self._find(name)[0] is not None
 
+    def has_room(self, name: str) -> bool:
+        """Whether a field can be written: any key can, a positional field only where the line is long enough for it."""
+        if self.kind is None or name not in self.kind.fields:
+            return False
+        index, field = self._find(name)
+        return index is not None or bool(field.key)
+
     def __getitem__(self, name: str) -> Any:
         index, field = self._find(name)
         return values.default(field) if index is None else self._read(index, field)

@@ -83,7 +83,7 @@ def fresh_record(world: World, entity: Entity, records: Records) -> Record:
 
 def store_path(world: World, entity: Entity, record: Record, records: Records) -> tuple[str, str] | None:
     """Give a node the path of its entity's name; the path it had and the one it has, when they differ."""
-    if record.kind is None or record.kind.role != "node":
+    if record.kind is None or record.kind.role != "node" or not record.has_room("path"):
         return None
     before, after = path_of(record), _free_path(world, entity, records)
     if before == after:
@@ -110,10 +110,11 @@ def store_parent(world: World, entity: Entity, record: Record, records: Records)
     parent = world.parent(entity)
     above = None if parent is None else records.of.get(parent)
     if kind.role == "part":
-        if above is not None and above.tag == kind.owner:
-            record[next(iter(kind.layouts[kind.longest]))] = path_of(above)
+        owner = next(iter(kind.layouts[kind.longest]))
+        if above is not None and above.tag == kind.owner and record.has_room(owner):
+            record[owner] = path_of(above)
         return
-    if record.tag == "sensor":
+    if record.has_room("parentObject"):
         body, link = _body(world, parent, records)
         record["parentObject"] = body
         if link or "parentLink" in record:

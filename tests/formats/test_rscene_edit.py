@@ -281,3 +281,25 @@ def test_an_override_is_applied_and_takes_the_edit() -> None:
 def test_an_override_of_what_a_node_is_changes_nothing() -> None:
     data = HEAD + box("/World/A") + b"prefab_override /World/A property=path value=/World/B\n"
     assert rscene.write(forget(rscene.read(data))) == data
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"object /World/A box 0 0",
+        b"light /World/A",
+        b"sensor /World/A imu",
+        b"terrain_region /World/A 2",
+        b"object",
+    ],
+)
+def test_a_record_too_short_for_its_edits_has_them_noted_beside(line: bytes) -> None:
+    world = rscene.read(HEAD + b"group /World/G\n" + line + b"\n", strict=False)
+    entity = next(found for found in world.entities.tolist() if world.name(found) in ("/World/A", "object"))
+    placed = world.get(entity, Transform)
+    placed.position[:] = (1, 2, 3)
+    placed.orientation[:] = (0, 0, 1, 0)
+    placed.scale[:] = (2, 2, 2)
+    world.rename(entity, "/World/B")
+    world.reparent(entity, world.find("/World/G"))
+    assert same_scene(world, rscene.read(rscene.write(world), strict=False)) == ""
