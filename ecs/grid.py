@@ -43,8 +43,6 @@ class Grid:
         stops = np.searchsorted(self._sorted, keys, side="right")
         filled = stops > starts
         starts, counts = starts[filled], (stops - starts)[filled]
-        if len(counts) == 0:
-            return np.empty(0, np.intp)
         # Every run start..start+count, laid end to end without a loop.
         steps = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
         found: Index = self._order[np.repeat(starts, counts) + steps]

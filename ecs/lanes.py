@@ -68,10 +68,9 @@ def load(_: Any, block: Any, row: Any, column: Any) -> Any:
 def store(_: Any, block: Any, row: Any, column: Any, value: Any) -> Any:
     """Write four numbers of a row, from a column on."""
 
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> None:
         *place, numbers = arguments
         builder.store(numbers, _address(context, builder, signature.args[0], *place), align=8)
-        return context.get_dummy_value()
 
     return types.void(block, types.uintp, types.uintp, four), generate
 

@@ -77,7 +77,7 @@ def _apply_structure(world: World, structure: Structure) -> None:
     for index, parent in enumerate(structure.parent):
         if parent >= table.high:
             raise MessageError(f"row {structure.row[index]}: its parent, row {parent}, is not there")
-        if parent >= 0 and int(table.parent[structure.row[index]]) != parent:
+        if int(table.parent[structure.row[index]]) != parent:  # a root is one by now
             world.reparent(handles[index], world.entity_at(parent))
     for name, value in (structure.resources or {}).items():
         world.set_resource(name, value)
