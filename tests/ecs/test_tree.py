@@ -181,6 +181,22 @@ def test_a_bad_row_is_named_each_time_and_the_others_are_right(
 
 
 @pytest.mark.parametrize("path", PATHS)
+def test_of_many_bad_rows_the_first_is_named_though_it_is_the_first_of_all(path: str) -> None:
+    world = World()
+    world.insert(["a", "b", "c"], Velocity())
+    world.transforms.position[[0, 2], 1] = np.nan
+    with pytest.raises(StateError, match="entity 'a': position"):
+        propagate_by(world, path)
+    world.transforms.position[0, 1] = 0.0
+    with pytest.raises(StateError, match="entity 'c': position"):
+        propagate_by(world, path)
+    world.transforms.position[2, 1] = 0.0
+    world.velocities.linear[[0, 2], 1] = np.nan
+    with pytest.raises(StateError, match="entity 'a': linear velocity"):
+        propagate_by(world, path)
+
+
+@pytest.mark.parametrize("path", PATHS)
 def test_a_chain_ten_thousand_deep(path: str) -> None:
     depth = 10_000
     world = World(capacity=depth)
@@ -346,4 +362,7 @@ def test_velocities_are_stamped_when_they_change(path: str) -> None:
     world.velocities.angular[1, 2] = -0.0
     propagate_by(world, path)
     assert (world.table.velocity_moved[:4] == world.version).tolist() == [False, True, False, False]
+    world.velocities.linear[:3, 0] += 1.0  # neighbours at once
+    propagate_by(world, path)
+    assert (world.table.velocity_moved[:4] == world.version).tolist() == [True, True, True, False]
     assert not world.has(still, Velocity)

@@ -257,6 +257,10 @@ def test_the_answer_never_shares_memory_with_the_question() -> None:
             "ned point 0,0: expected finite numbers",
         ),
         (
+            lambda: ecef_from_ned([[[1, 2, 3], [4, 5, 6]], [[7, 8, 9], [np.nan, 0, 1]]], HOUSTON),
+            r"ned point 1,1: expected finite numbers, got \(nan, 0, 1\)",
+        ),
+        (
             lambda: ecef_from_ned([1, 2], HOUSTON),
             r"ned point: expected an array of shape \(..., 3\), got shape \(2,\)",
         ),

@@ -155,7 +155,7 @@ def test_an_update_holds_only_what_changed() -> None:
         (0, b'{"moving":[-1]}', "expected rows from 0 to 67108863"),
         (0, b'{"row":"x"}', "Expected `array`, got `str`"),
         (1, b"abc", "rows: expected a multiple of 4 bytes, got 3"),
-        (1, np.array([2**30], "<i4").tobytes(), "rows: expected numbers from 0"),
+        (1, np.array([2**26], "<i4").tobytes(), "rows: expected numbers from 0 to 67108863"),
         (2, b"abc", "values: expected .* rows of 80 bytes, got 3 bytes"),
         (4, b"abc", "values: expected .* rows of 48 bytes, got 3 bytes"),
     ],
@@ -165,6 +165,15 @@ def test_a_bad_body_says_what_is_wrong(index: int, frame: bytes, message: str) -
     frames[index] = frame
     with pytest.raises(MessageError, match=message):
         world_from_complete(codec.decode_columns(frames))
+
+
+def test_an_origin_is_told_when_it_has_changed_and_no_sooner() -> None:
+    world = World(Origin(1.0, 2.0, 3.0))
+    nobody, since = world.forest.order(), Since(world.version, world.epoch)
+    assert codec.encode_structure(world, nobody, since) == b"{}"
+    world.origin = None
+    assert orjson.loads(codec.encode_structure(world, nobody, since)) == {"has_origin": False}
+    assert "origin" in orjson.loads(codec.encode_structure(World(Origin(1.0, 2.0, 3.0)), nobody, None))
 
 
 def test_another_origin_moves_every_place_once() -> None:

@@ -8,7 +8,7 @@ import pytest
 from diorama.ecs import Effector, Transform, World, difference, propagate
 from diorama.formats.aerosim import world_from_document
 from diorama.formats.aerosim_write import document
-from diorama.geo import Origin
+from diorama.geo import WGS84, Origin
 from diorama.schemas.errors import StateError
 from diorama.tests.patience import patiently
 from diorama.tests.transport.history import play
@@ -104,7 +104,7 @@ def test_where_there_is_no_latitude_none_is_told() -> None:
     world.spawn("b")
     propagate(world)
     assert text.complete(world) == orjson.dumps(document(world))
-    for down in (6.378e6, 0.0):  # the Earth's centre, and back
+    for down in (WGS84.equatorial_radius, 0.0, 1e200):  # the Earth's centre, and back, and far out
         since = Since(world.version, world.epoch)
         world.get(entity, Transform).position[2] = down
         propagate(world)
@@ -114,6 +114,9 @@ def test_where_there_is_no_latitude_none_is_told() -> None:
         assert changes["components"]["actor_state"] == {
             world.key(entity): document(world)["components"]["actor_state"][world.key(entity)]
         }
+        assert ("lla" in changes["components"]["actor_state"]["entity_0"]["world_coordinate"]) == (
+            down == 0.0
+        )
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -131,8 +134,9 @@ def test_what_a_text_of_changes_remembers_is_what_a_new_one_finds_out(
         elif step % 4 == 1:
             world.origin = origin if step < 12 else None
             propagate(world)
-        else:  # the same ones move twice; at the centre of the Earth there is no latitude
-            world.transforms.position[world.forest.order()[1:], 2] += 6.378e6 if step == 3 else 0.1
+        else:  # the same ones move twice; far out there is no latitude
+            far = {3: 1e200, 6: -1e200}.get(step, 0.1)
+            world.transforms.position[world.forest.order()[1:], 2] += far
             propagate(world)
         for text in (always, sometimes) if step % 7 in (0, 1, 4) else (always,):
             changes = changes_document(text, world, header, told[text])
