@@ -257,7 +257,7 @@ def test_the_answer_never_shares_memory_with_the_question() -> None:
             "ned point 0,0: expected finite numbers",
         ),
         (
-            lambda: ecef_from_ned([[[1, 2, 3], [4, 5, 6]], [[7, 8, 9], [np.nan, 0, 1]]], HOUSTON),
+            lambda: ecef_from_ned(np.array([[[1, 2, 3], [4, 5, 6]], [[7, 8, 9], [np.nan, 0, 1]]]), HOUSTON),
             r"ned point 1,1: expected finite numbers, got \(nan, 0, 1\)",
         ),
         (
