@@ -109,7 +109,7 @@ class ZmqPublishLink:
             return found
         for _ in range(MOST_INTERESTS):
             # Asked first, since usually there is none, and the exception for it costs more than all the rest.
-            if not self._socket.getsockopt(zmq.EVENTS) & zmq.POLLIN:
+            if not int(self._socket.getsockopt(zmq.EVENTS)) & zmq.POLLIN:
                 break
             frame = self._socket.recv_multipart(zmq.NOBLOCK)[0]
             if frame[:1] in (b"\0", b"\1"):

@@ -1,5 +1,6 @@
 """Compiled functions, where there is a disk to keep them and where there is none."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -25,5 +26,8 @@ def test_without_a_place_to_keep_it_a_function_is_compiled_all_the_same() -> Non
 
 def test_what_was_compiled_is_kept_beside_its_module(tmp_path: Path) -> None:
     (tmp_path / "halves.py").write_text(CODE)
-    subprocess.run([sys.executable, "halves.py"], cwd=tmp_path, capture_output=True, check=True)
+    environment = {name: value for name, value in os.environ.items() if name != "NUMBA_CACHE_DIR"}
+    subprocess.run(
+        [sys.executable, "halves.py"], cwd=tmp_path, capture_output=True, check=True, env=environment
+    )
     assert list((tmp_path / "__pycache__").glob("halves.half-*.nbi"))
