@@ -193,7 +193,7 @@ def _read_effectors(
     for number, value in enumerate(findings.as_list(effectors, place)):
         here = (*place, number)
         effector = findings.as_object(value, here)
-        if not effector:
+        if not isinstance(value, dict):
             continue
         spelled = "effector_id" if "effector_id" in effector else "id"
         name = findings.text_at(effector, spelled, here)

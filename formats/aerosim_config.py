@@ -106,7 +106,7 @@ def _add(batch: Batch, name: str, places: list[jsonc.Path], here: jsonc.Path) ->
 def _pose(holder: dict[str, Any], here: jsonc.Path, findings: Findings) -> list[float]:
     """Ten numbers of a `transform`: position (or translation), roll-pitch-yaw in degrees, scale (1 if left out)."""
     transform = findings.object_at(holder, "transform", here)
-    if not transform:
+    if not isinstance(holder.get("transform"), dict):
         return [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 1.0, 1.0, 1.0]
     here = (*here, "transform")
     findings.known_keys(transform, ("position", "translation", "rotation", "scale"), here)

@@ -123,6 +123,7 @@ def test_all_mistakes_are_told() -> None:
     value["world"]["actors"][1]["transform"]["rotation"] = [1, 2]
     value["world"]["sensors"][0]["transform"] = None
     value["world"]["sensors"][1]["sensor_name"] = "plane"
+    value["world"]["sensors"][1]["transform"] = {}
     del value["world"]["origin"]["altitude"]
     value["renderers"][0]["renderer_id"] = 0
     with pytest.raises(SceneError) as caught:
@@ -135,6 +136,7 @@ def test_all_mistakes_are_told() -> None:
         "clock.step_size_ms",
         "world.actors[1].actor_asset",
         "world.sensors[0].transform",
+        "world.sensors[1].transform.position",
         "world.origin.altitude",
         "renderers[0].renderer_id",
     }

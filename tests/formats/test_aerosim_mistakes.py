@@ -105,6 +105,7 @@ MISTAKES: list[tuple[str, Any, str]] = [
         {},
         "components.effectors.entity_0: expected a list, got an empty object",
     ),
+    ("components.effectors.entity_0.0", {}, "effectors.entity_0[0].id: expected text, got nothing"),
     ("components.effectors.entity_0.0.id", None, "effectors.entity_0[0].id: expected text, got nothing"),
     ("components.effectors.entity_0.0.parent", "hub", "no effector of 'entity_0' has the id 'hub'"),
     ("components.effectors.entity_0.0.parent", "rotor_blade_01", "its parents go in a circle"),
