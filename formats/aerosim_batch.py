@@ -118,6 +118,8 @@ def _parent_indices(batch: Batch, findings: Findings) -> NDArray[np.int64]:
             if count > 1:
                 index = max(index for index, other in enumerate(batch.keys) if other == key)
                 findings.wrong(batch.place(index), f"the id {key!r} is taken; ids are unique in a scene")
+    if "" in index_of:
+        findings.wrong(batch.place(index_of[""]), "expected an id, got an empty one")
     index_of[""] = -1
     indices = np.fromiter(
         (index_of.get(parent, -2) for parent in batch.parents), np.int64, len(batch.parents)

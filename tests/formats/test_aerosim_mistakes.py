@@ -109,6 +109,7 @@ MISTAKES: list[tuple[str, Any, str]] = [
     ("components.effectors.entity_0.0.id", None, "effectors.entity_0[0].id: expected text, got nothing"),
     ("components.effectors.entity_0.0.parent", "hub", "no effector of 'entity_0' has the id 'hub'"),
     ("components.effectors.entity_0.0.parent", "rotor_blade_01", "its parents go in a circle"),
+    ("components.effectors.entity_0.0.entity", "", "effectors.entity_0[0]: expected an id, got an empty one"),
     ("components.effectors.entity_0.0.entity", "entity_2", "the id 'entity_2' is taken"),
     (
         "components.effectors.entity_0.0.pose.transform.scale.z",
@@ -141,6 +142,13 @@ def test_a_mistake_is_told_with_file_line_and_path(path: str, value: Any, messag
     told = problems_of(change(path, value))
     assert any(message in problem for problem in told), told
     assert all(problem.startswith("scene.json:") for problem in told)
+
+
+def test_an_entity_needs_an_id() -> None:
+    value = example()
+    actor(value, "", "nobody")
+    (problem,) = problems_of(value)
+    assert problem.endswith('components.actor_properties[""]: expected an id, got an empty one')
 
 
 def test_an_entity_needs_properties_and_state() -> None:
