@@ -7,6 +7,7 @@ out is a live view on the entity's row.
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields
+from functools import cache
 from typing import Any, TypeVar
 
 import msgspec
@@ -92,6 +93,14 @@ def json_from_components(values: Iterable[object]) -> dict[str, Any]:
         else:
             found[group_of(type(value))] = json_from_component(value)
     return found
+
+
+@cache
+def keys_of(cls: type) -> frozenset[str]:
+    """The keys a component has as JSON."""
+    if issubclass(cls, msgspec.Struct):
+        return frozenset((*cls.__struct_encode_fields__, cls.__struct_config__.tag_field or ""))
+    return frozenset(part.name for part in fields(cls))  # type: ignore[arg-type]
 
 
 def component_from_json(group: str, value: Any) -> object:

@@ -11,7 +11,7 @@ import msgspec
 import numpy as np
 
 from diorama.ecs import Effector, Sensor
-from diorama.ecs.components import GROUPS, component_from_json
+from diorama.ecs.components import GROUPS, component_from_json, keys_of
 from diorama.formats.aerosim_batch import COORDINATE_KEYS, Batch
 from diorama.formats.findings import MISSING, Findings, is_number, shown
 from diorama.formats.jsonc import Path
@@ -97,6 +97,8 @@ def _check_listed(entities: dict[str, Any], batch: Batch, findings: Findings) ->
 def read_resources(resources: dict[str, Any], batch: Batch, findings: Findings) -> None:
     """The origin, and everything else that belongs to the whole scene."""
     batch.resources = {name: value for name, value in resources.items() if name != "origin"}
+    for name in (name for name, value in batch.resources.items() if value is None):
+        findings.odd(("resources", name), "null is no resource and is left out")
     if "origin" not in resources:
         return
     place = ("resources", "origin")
@@ -248,6 +250,8 @@ def read_group(key: str, group: str, value: Any, batch: Batch, findings: Finding
             message, _, inner = str(error).partition(" - at `$")
             steps = [name or int(number) for name, number in _STEP.findall(inner)]
             findings.wrong((*place, *steps), message[:1].lower() + message[1:])
+        if isinstance(value, dict):
+            findings.known_keys(value, keys_of(GROUPS[group]), place)
     else:
         batch.groups.append((key, group, value))
 

@@ -210,6 +210,27 @@ def test_an_unknown_key_is_odd_but_read() -> None:
     assert "did you mean 'actor_name'?" in warnings[0].message
 
 
+def test_an_unknown_key_of_a_registered_component_is_odd_too() -> None:
+    value = example()
+    for group, content in (("bounds", {"size": [1, 2, 3], "centre": [0, 0, 0]}), ("pfd", {"knots": 3})):
+        value["entities"]["entity_0"].append(group)
+        value["components"][group] = {"entity_0": content}
+    warnings: list[Problem] = []
+    parse(orjson.dumps(value), warnings=warnings)
+    assert [found.path for found in warnings if "not known" in found.message] == [
+        "components.bounds.entity_0.centre"
+    ]
+
+
+def test_a_resource_that_is_null_is_odd() -> None:
+    warnings: list[Problem] = []
+    world = parse(orjson.dumps(change("resources", {"wind": None, "calm": False})), warnings=warnings)
+    assert dict(world.resources) == {"calm": False}
+    assert [found.message for found in warnings if found.path == "resources.wind"] == [
+        "null is no resource and is left out"
+    ]
+
+
 def test_what_cannot_be_written_is_refused() -> None:
     world = World()
     drone = world.spawn("drone", Sensor("s", "t", {"deep": [{"noise": float("nan")}]}))
