@@ -142,7 +142,7 @@ def run_where(args: argparse.Namespace) -> int:
     from diorama.ecs import locate
 
     world = _load(args.file, args)
-    entities = [_find(world, name) for name in args.names] if args.names else world.entities.tolist()
+    entities = [find(world, name) for name in args.names] if args.names else world.entities.tolist()
     place = locate(world, world.rows(entities) if entities else [])
     names = [world.name(entity) for entity in entities]
     if args.json:
@@ -206,7 +206,7 @@ def _load(file: str, args: argparse.Namespace) -> "World":
     return world
 
 
-def _find(world: "World", name: str) -> int:
+def find(world: "World", name: str) -> int:
     """An entity by name or, failing that, by id."""
     by_key = world.find_key(name)
     if by_key is not None and name not in world.names:

@@ -240,13 +240,14 @@ def _open(args: argparse.Namespace, warnings: list[Problem]) -> "tuple[World, li
 
 
 def _perception(args: argparse.Namespace, world: "World", publisher: "Publisher") -> "Reporter":
+    from diorama.cli.scene import find
     from diorama.perception import read_parameters
     from diorama.runtime.perceive import perceive
 
-    topics, reporter = perceive(
-        world, read_parameters(args.perception), egos=args.ego, listens=publisher.listens
-    )
-    if not args.quiet:
+    parameters = read_parameters(args.perception)
+    egos = [world.name(find(world, name)) for name in args.ego]
+    topics, reporter = perceive(world, parameters, egos=egos, listens=publisher.listens)
+    if not (args.quiet or args.json):
         print(f"perceiving on {', '.join(topics)}")
     return reporter
 
@@ -276,7 +277,7 @@ def _aerosim(args: argparse.Namespace, simulation: "Simulation") -> "AeroSimBrid
     )
     simulation.reporters = (*simulation.reporters, bridge)
     simulation.idlers.append(bridge.poll)
-    if not args.quiet:
+    if not (args.quiet or args.json):
         print(f"AeroSim's renderers {', '.join(bridge.renderers)} are awaited at {bridge.endpoint}")
     return bridge
 

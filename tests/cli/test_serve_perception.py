@@ -1,5 +1,6 @@
 """`diorama serve --perception`: both topics over a real socket, the same as perception alone would say."""
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -8,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from diorama.cli.main import main
 from diorama.ecs import Bounds, Classification, World, propagate
 from diorama.geo import quaternion_from_rpy
 from diorama.perception import DETECTION_TOPIC, GROUND_TRUTH_TOPIC, Perception, attach, read_parameters
@@ -97,7 +99,8 @@ def test_both_topics_arrive_and_say_what_perception_says(street: Path) -> None:
             "no sensor perceives: expected one of type 'lidar' or 'perception'",
         ),
         (["--perception", "params.yaml", "--ego", "eg"], "no entity is named 'eg'; did you mean 'ego'?"),
-        (["--perception", "missing.yaml"], "missing.yaml: cannot be read: No such file or directory"),
+        (["--perception", "params.yaml", "--ego", "zzz"], "`diorama tree FILE` shows all names"),
+        (["--perception", "missing.yaml"], "missing.yaml: cannot be read: no such file or folder"),
         (["--perception", "street.scene.json"], "expected parameters of"),
         (["--ego", "ego"], "--ego needs --perception FILE"),
     ],
@@ -122,3 +125,10 @@ def test_what_cannot_be_perceived_is_a_sentence(street: Path, options: list[str]
     assert done.returncode == (2 if options[0] == "--ego" else 1)
     assert message in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_json_is_one_line_whatever_else_runs(street: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["serve", str(street), "--perception", str(street.with_name("params.yaml")), "--ego", "ego"]
+    words += ["--endpoint", "tcp://127.0.0.1:*", "--service", "tcp://127.0.0.1:*", "--ticks", "1", "--json"]
+    assert main(words) == 0
+    assert json.loads(capsys.readouterr().out)["endpoints"]
