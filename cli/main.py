@@ -14,7 +14,7 @@ import diorama
 from diorama.cli.colour import paint
 from diorama.cli.parser import Parser
 from diorama.cli.signals import INTERRUPTED, obeyed
-from diorama.schemas.errors import DioramaError
+from diorama.schemas.errors import DioramaError, reason
 
 FAMILIES = (
     "scene",
@@ -83,19 +83,7 @@ def _run(argv: Sequence[str] | None) -> int:
 
 
 def _sentence(error: OSError) -> str:
-    """What the system refused, and what would do, as far as its kind tells."""
-    place = error.filename if isinstance(error.filename, str) else ""
-    if isinstance(error, FileNotFoundError):
-        said = "no such file or folder"
-    elif isinstance(error, IsADirectoryError):
-        said = "expected a file, got a folder"
-    elif isinstance(error, (FileExistsError, NotADirectoryError)):
-        said = "expected a folder, got a file; choose another name"
-    elif isinstance(error, PermissionError):
-        said = "no permission; choose a place you may write, or ask its owner"
-    else:
-        said = error.strerror or str(error)
-    return f"{place}: {said}" if place else said
+    return f"{error.filename}: {reason(error)}" if isinstance(error.filename, str) else reason(error)
 
 
 def build_parser() -> argparse.ArgumentParser:

@@ -5,7 +5,7 @@ import tempfile
 from contextlib import suppress
 from pathlib import Path
 
-from diorama.schemas.errors import Problem, SceneError
+from diorama.schemas.errors import Problem, SceneError, reason
 
 
 def read_file(path: str | Path) -> bytes:
@@ -13,36 +13,37 @@ def read_file(path: str | Path) -> bytes:
     try:
         return Path(path).read_bytes()
     except OSError as error:
-        raise SceneError(Problem(_reason(error), file=str(path))) from None
+        raise SceneError(Problem(reason(error), file=str(path))) from None
 
 
 def replace_file(path: str | Path, data: bytes) -> None:
     """Write a file; should anything go wrong, the one that was there stays as it was."""
-    target = Path(path)
-    handle, name = -1, ""
     try:
-        mode = target.stat().st_mode & 0o777 if target.exists() else 0o666 & ~_umask()
-        handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+        if Path(path).exists() and not Path(path).is_file():
+            Path(path).write_bytes(
+                data
+            )  # a pipe or a device, such as /dev/stdout, is written to and never replaced
+        else:
+            _replace(Path(os.path.realpath(path)), data)  # the file that a link leads to, not the link
+    except OSError as error:
+        raise SceneError(Problem(reason(error), file=str(path))) from None
+
+
+def _replace(target: Path, data: bytes) -> None:
+    mode = target.stat().st_mode & 0o777 if target.exists() else 0o666 & ~_umask()
+    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    try:
         with os.fdopen(handle, "wb") as file:
             file.write(data)
         Path(name).chmod(mode)
         Path(name).replace(target)
-    except OSError as error:
-        if name:
-            with suppress(OSError):
-                Path(name).unlink()
-        raise SceneError(Problem(_reason(error), file=str(path))) from None
+    except OSError:
+        with suppress(OSError):
+            Path(name).unlink()
+        raise
 
 
 def _umask() -> int:
     mask = os.umask(0)
     os.umask(mask)
     return mask
-
-
-def _reason(error: OSError) -> str:
-    if isinstance(error, FileNotFoundError):
-        return "no such file or folder"
-    if isinstance(error, IsADirectoryError):
-        return "expected a file, got a folder"
-    return (error.strerror or str(error)).lower()

@@ -26,7 +26,7 @@ from diorama.perception.parameters import (
     Rings,
     Wander,
 )
-from diorama.schemas.errors import Problem, SceneError, did_you_mean, missing_extra
+from diorama.schemas.errors import Problem, SceneError, did_you_mean, missing_extra, reason
 
 log = logging.getLogger(__name__)
 
@@ -67,7 +67,7 @@ def read_parameters(path: str | Path, properties: Properties | None = None) -> P
     try:
         content = Path(path).read_bytes()
     except OSError as error:
-        raise SceneError(Problem(f"cannot be read: {error.strerror}", file=str(path))) from None
+        raise SceneError(Problem(f"cannot be read: {reason(error)}", file=str(path))) from None
     try:
         loader = yaml.SafeLoader(content)
         root = loader.get_single_node()
@@ -75,10 +75,8 @@ def read_parameters(path: str | Path, properties: Properties | None = None) -> P
     except (yaml.YAMLError, RecursionError) as error:
         mark = getattr(error, "problem_mark", None)
         line, column = (mark.line + 1, mark.column + 1) if mark else (None, None)
-        reason = " ".join(str(getattr(error, "problem", None) or error).split())
-        raise SceneError(
-            Problem(f"is not YAML: {reason}", file=str(path), line=line, column=column)
-        ) from None
+        said = " ".join(str(getattr(error, "problem", None) or error).split())
+        raise SceneError(Problem(f"is not YAML: {said}", file=str(path), line=line, column=column)) from None
     lines = {_without_node(name): line for name, line in lines.items()}
     return _parameters(flat, properties, file=str(path), lines=lines, problems=doubled)
 

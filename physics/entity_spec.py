@@ -11,7 +11,7 @@ import numpy as np
 from diorama.physics.config import ActuatorCfg, EntityCfg, InitialStateCfg
 from diorama.physics.mujoco_import import MjModel, MjSpec, composing, mujoco
 from diorama.physics.xml_text import included_files, read_text, without_comments
-from diorama.schemas.errors import Problem, SceneError, did_you_mean
+from diorama.schemas.errors import Problem, SceneError, did_you_mean, reason
 
 KEEP_VISUALS = '<mujoco><compiler discardvisual="false" fusestatic="false" strippath="false"/></mujoco>'
 # What a path must lose to be the name of an asset.
@@ -119,7 +119,7 @@ def read_spec(path: str | Path, place: str = "") -> MjSpec:
         spec.modelfiledir = str(file.parent) + "/"
         return spec
     except OSError as error:
-        raise SceneError(Problem(f"cannot be read: {error.strerror}", path=place, file=str(path))) from error
+        raise SceneError(Problem(f"cannot be read: {reason(error)}", path=place, file=str(path))) from error
     except (ValueError, mujoco.FatalError) as error:
         raise SceneError(mujoco_problem(error, place=place, file=str(path))) from error
 
@@ -179,7 +179,7 @@ def collect_assets(spec: MjSpec, place: str) -> dict[str, str]:
         try:
             assets[key] = source.read_bytes()
         except OSError as error:
-            problems.append(Problem(f"asset cannot be read: {error.strerror}", path=place, file=str(source)))
+            problems.append(Problem(f"asset cannot be read: {reason(error)}", path=place, file=str(source)))
             continue
         if not element.name:
             element.name = PurePosixPath(wanted).stem

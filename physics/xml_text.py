@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from diorama.schemas.errors import Problem, SceneError
+from diorama.schemas.errors import Problem, SceneError, reason
 
 ROOTS = ("mujoco", "mujocoinclude", "robot")
 # Roots of other programs' XML that could be mistaken for a model.
@@ -19,8 +19,7 @@ def read_text(path: str | Path, place: str = "") -> str:
     try:
         return Path(path).read_text(encoding="utf-8", errors="replace")
     except OSError as error:
-        reason = (error.strerror or str(error)).lower()
-        raise SceneError(Problem(f"cannot be read: {reason}", path=place, file=str(path))) from error
+        raise SceneError(Problem(f"cannot be read: {reason(error)}", path=place, file=str(path))) from error
 
 
 def without_comments(text: str) -> str:

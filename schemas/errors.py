@@ -71,6 +71,19 @@ def missing_extra(extra: str, purpose: str) -> NoReturn:
     )
 
 
+def reason(error: OSError) -> str:
+    """What the system refused, and what would do, as far as its kind tells."""
+    if isinstance(error, FileNotFoundError):
+        return "no such file or folder"
+    if isinstance(error, IsADirectoryError):
+        return "expected a file, got a folder"
+    if isinstance(error, (FileExistsError, NotADirectoryError)):
+        return "expected a folder, got a file; choose another name"
+    if isinstance(error, PermissionError):
+        return "no permission; choose a place that you may use, or ask its owner"
+    return (error.strerror or str(error)).lower()
+
+
 def did_you_mean(wrong: str, known: Iterable[str]) -> str:
     """`; did you mean 'x'?` for the nearest known name, or nothing."""
     names = list(known)

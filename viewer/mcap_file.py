@@ -12,7 +12,7 @@ from struct import Struct, error
 from time import monotonic
 from typing import Any, Self
 
-from diorama.schemas.errors import MessageError, SceneError, missing_extra
+from diorama.schemas.errors import MessageError, SceneError, missing_extra, reason
 from diorama.transport.codec import HEADER_SIZE, Frame, Header, pack_header, unpack_header
 
 try:
@@ -143,13 +143,11 @@ def records(path: str | Path) -> Iterator[tuple[Any, Any, Any]]:
                     channel = channels[record.channel_id]
                     yield schemas.get(channel.schema_id), channel, record
     except OSError as problem:
-        reason = (
-            "no such file" if isinstance(problem, FileNotFoundError) else problem.strerror or str(problem)
-        )
-        raise SceneError(f"{path}: {reason.lower()}") from None
+        raise SceneError(f"{path}: {reason(problem)}") from None
     except (McapError, zstandard.ZstdError, error, EOFError, ValueError) as problem:
         if not channels:
-            raise SceneError(f"{path}: expected an MCAP recording: {problem}") from None
+            said = str(problem) or "the file ends before it begins"  # the library has no word for that
+            raise SceneError(f"{path}: expected an MCAP recording: {said}") from None
 
 
 def read(path: str | Path) -> Iterator[Recorded]:

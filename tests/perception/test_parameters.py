@@ -357,7 +357,7 @@ def test_what_is_no_yaml_is_refused_in_one_line(tmp_path: Path, content: bytes) 
 
 
 def test_a_file_that_is_not_there_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(SceneError, match=r"nowhere.yaml: cannot be read: No such file"):
+    with pytest.raises(SceneError, match=r"nowhere.yaml: cannot be read: no such file"):
         read_parameters(tmp_path / "nowhere.yaml")
 
 

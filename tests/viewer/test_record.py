@@ -264,6 +264,9 @@ def test_what_is_no_recording_is_named(tmp_path: Path) -> None:
     wrong.write_bytes(b"not a recording at all")
     with pytest.raises(SceneError, match=r"wrong\.mcap: expected an MCAP recording"):
         list(read(wrong))
+    wrong.write_bytes(b"")
+    with pytest.raises(SceneError, match="expected an MCAP recording: the file ends before it begins"):
+        list(read(wrong))
     with pytest.raises(SceneError, match="no such file"):
         list(read(tmp_path / "missing.mcap"))
 
