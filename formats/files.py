@@ -20,9 +20,8 @@ def replace_file(path: str | Path, data: bytes) -> None:
     """Write a file; should anything go wrong, the one that was there stays as it was."""
     try:
         if Path(path).exists() and not Path(path).is_file():
-            Path(path).write_bytes(
-                data
-            )  # a pipe or a device, such as /dev/stdout, is written to and never replaced
+            # A pipe or a device, such as /dev/stdout, is written to and never replaced.
+            Path(path).write_bytes(data)
         else:
             _replace(Path(os.path.realpath(path)), data)  # the file that a link leads to, not the link
     except OSError as error:
