@@ -15,6 +15,7 @@ from time import thread_time
 import esper
 import numpy as np
 from measure import Row, measure, table
+from tree_peers import Pose, Turn, Vector
 
 from diorama.ecs import Bounds, Classification, World, propagate
 
@@ -34,34 +35,6 @@ class Identity:
     key: str
     asset: str
     parent: int
-
-
-@dataclass(slots=True)
-class Pose:
-    """What diorama keeps in its columns."""
-
-    place: "Vector"
-    turn: "Turn"
-    size: "Vector"
-
-
-@dataclass(slots=True)
-class Vector:
-    """Three numbers."""
-
-    x: float
-    y: float
-    z: float
-
-
-@dataclass(slots=True)
-class Turn:
-    """A quaternion."""
-
-    x: float
-    y: float
-    z: float
-    w: float
 
 
 def cold() -> tuple[Bounds, Classification]:
