@@ -28,7 +28,7 @@ GRIDS = {
 def geoid_height(lla: ArrayLike, geoid: str | Path = "egm96") -> FloatArray:
     """Metres (...) of mean sea level above the WGS84 ellipsoid at lla points (..., 3) of any altitude."""
     rows = as_lla(lla)
-    height = _height(str(geoid))(np.array(rows[..., 0]), np.array(rows[..., 1]))
+    height = _height(str(geoid), Path(geoid).absolute())(np.array(rows[..., 0]), np.array(rows[..., 1]))
     refuse_where(
         ~np.isfinite(height), rows, "lla point", f"expected a place covered by the geoid grid {geoid}"
     )
@@ -50,13 +50,16 @@ def msl_from_lla(lla: ArrayLike, geoid: str | Path = "egm96") -> FloatArray:
 
 
 @lru_cache(maxsize=8)
-def _height(geoid: str) -> Height:
-    """The function of latitude and longitude behind a geoid, or a GeoError that says how to get one."""
+def _height(geoid: str, file: Path) -> Height:
+    """The function of latitude and longitude behind a geoid, or a GeoError that says how to get one.
+
+    PROJ takes a bare name for one of its own grids: a file is given with its folders.
+    """
     if geoid not in GRIDS:
-        if not Path(geoid).is_file():
+        if not file.is_file():
             known = f"expected {', '.join(GRIDS)} or a grid file, got no such file"
             raise GeoError(f"geoid {geoid}: {known}{did_you_mean(geoid, GRIDS)}")
-        height = _height_of_grid(geoid)
+        height = _height_of_grid(str(file))
         if height is None:
             raise GeoError(f"geoid {geoid}: expected a vertical grid that PROJ reads (.gtx, GeoTIFF)")
         return height

@@ -37,6 +37,17 @@ def test_a_grid_file_gives_its_heights(grid: Path) -> None:
     np.testing.assert_allclose(geoid_height(lla, grid), expected, rtol=0.0, atol=FLOAT32_METRES)
 
 
+def test_a_grid_file_is_found_from_the_folder_one_is_in(grid: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(grid.parent)
+    assert geoid_height((0.0, 120.0, 0.0), grid.name) == pytest.approx(31.2, abs=FLOAT32_METRES)
+    other = grid.parent / "other"
+    other.mkdir()
+    write_gtx(other / grid.name, (-10.0, 110.0), 1.0, 21, 5)  # another one of the same name
+    monkeypatch.chdir(other)
+    with pytest.raises(GeoError, match="expected a place covered by the geoid grid"):
+        geoid_height((0.0, 120.0, 0.0), grid.name)
+
+
 def test_the_ellipsoid_lies_below_where_the_geoid_is_high(grid: Path) -> None:
     lla = lla_from_msl((0.0, 120.0, 100.0), grid)
     np.testing.assert_allclose(lla, (0.0, 120.0, 131.2), rtol=0.0, atol=FLOAT32_METRES)
