@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
+from posixpath import normpath
 from typing import Any
 
 import numpy as np
@@ -105,7 +106,7 @@ def read_spec(path: str | Path, place: str = "") -> MjSpec:
     """Read an MJCF or URDF file, or a zip of one; of a URDF visuals and fixed links are kept."""
     file = Path(path)
     try:
-        if file.suffix == ".zip":
+        if file.suffix.lower() == ".zip":
             with file.open("rb") as archive:
                 return mujoco.MjSpec.from_zip(archive)
         text = read_text(file, place)
@@ -174,6 +175,9 @@ def collect_assets(spec: MjSpec, place: str) -> dict[str, str]:
         if not file or file in assets:
             continue
         wanted = PurePosixPath(file).name if spec.strippath else file
+        if (packed := normpath(PurePosixPath(directory, wanted))) in assets:  # came along in an archive
+            setattr(element, attribute, packed)
+            continue
         source = _asset_path(Path(spec.modelfiledir), directory, wanted)
         key = "/".join(part for part in PurePosixPath(directory, wanted).parts if part not in UNWANTED)
         try:

@@ -63,7 +63,7 @@ FORMATS = (
         name="mjcf",
         about="MuJoCo's MJCF, and URDF: bodies, shapes and sensors of a robot (extra mujoco)",
         module="diorama.physics.load",
-        suffixes=(".xml", ".mjcf", ".urdf"),
+        suffixes=(".xml", ".mjcf", ".urdf", ".zip"),
         markers=(b"<mujoco", b"<robot"),
     ),
     Format(

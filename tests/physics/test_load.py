@@ -53,6 +53,17 @@ def test_many_copies_stand_on_a_grid() -> None:
     assert "env_3/hopper/torso" in world.names
 
 
+@pytest.mark.parametrize("name", ["MJCF_Root.zip", "MJCF_NoRoot.zip"])
+def test_mujocos_own_archives_load(name: str) -> None:
+    graph = open_model(path := mujoco_testdata() / name)
+    with path.open("rb") as archive:
+        alone = mujoco.MjSpec.from_zip(archive).compile()
+    assert graph.scene.model.nmesh == alone.nmesh == 4
+    np.testing.assert_array_equal(graph.scene.model.mesh_vert, alone.mesh_vert)
+    np.testing.assert_array_equal(graph.scene.model.tex_data, alone.tex_data)
+    assert len(load(path)) == len(graph.world)
+
+
 def test_mujocos_own_test_model_loads() -> None:
     world = load(mujoco_testdata() / "model.xml")
     assert "model/head" in world.names
