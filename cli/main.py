@@ -9,6 +9,7 @@ import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
+from pathlib import Path
 
 import diorama
 from diorama.cli.colour import paint
@@ -52,6 +53,9 @@ examples:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; 0 is success, 1 wrong input, 2 a wrong call."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:  # closed by whoever started us: what nobody reads may still be said
+            setattr(sys, name, Path(os.devnull).open("w"))  # noqa: SIM115  (for as long as we live)
     try:
         try:
             return _run(argv)

@@ -18,7 +18,6 @@ from diorama.transport.replica import Replica
 from diorama.viewer.appearance import appearance
 from diorama.viewer.batches import Batch, batches, same_structure
 from diorama.viewer.cameras import is_camera, lens
-from diorama.viewer.replay import worlds
 
 try:
     import rerun as rr
@@ -112,6 +111,10 @@ def open_recording(path: str | Path | None = None, *, name: str = "diorama") -> 
 
 def convert_recording(source: str | Path, target: str | Path) -> int:
     """Turn an MCAP recording into a Rerun one; returns the number of updates."""
+    from diorama.viewer.replay import (
+        worlds,
+    )  # here: whoever looks at a live scene needs no library for recordings
+
     recording = open_recording(target)
     sink = RerunSink(recording)
     count, since = 0, -1

@@ -246,6 +246,7 @@ def test_an_unknown_name_says_how_to_see_the_names(capsys: pytest.CaptureFixture
     ("blocked", "extra", "line"),
     [
         ("viser", "viewer", "view"),
+        ("mcap rerun", "rerun", "view --rerun"),
         ("mcap", "record", "info a.mcap"),
         ("zenoh", "zenoh", "who"),
         ("mujoco", "mujoco", "check {robot}"),
@@ -257,13 +258,25 @@ def test_a_missing_extra_says_how_to_install_it(blocked: str, extra: str, line: 
     (tmp_path / "params.yaml").write_text("a: 1")
     words = line.format(houston=HOUSTON, robot=tmp_path / "robot.xml", yaml=tmp_path / "params.yaml").split()
     # None in sys.modules makes an import fail as if the library were not there.
-    code = f"import sys; sys.modules[{blocked!r}] = None; from diorama.cli.main import main; sys.exit(main({words}))"
+    code = (
+        f"import sys; sys.modules |= dict.fromkeys({blocked.split()}); "
+        f"from diorama.cli.main import main; sys.exit(main({words}))"
+    )
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=PATIENCE_S
     )
     assert done.returncode == 1
     assert f"pip install 'diorama[{extra}]'" in done.stdout + done.stderr
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.skipif(not shutil.which("bash"), reason="bash is not installed")
+@pytest.mark.parametrize(("line", "code"), [("tree {houston} >&-", 0), ("tree nowhere.json 2>&-", 1)])
+def test_a_closed_stream_is_no_traceback(line: str, code: int) -> None:
+    """As programs that start others without a place to print do."""
+    call = f"{sys.executable} -m diorama.cli {line.format(houston=HOUSTON)}"
+    done = subprocess.run(["bash", "-c", call], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (code, "", "")
 
 
 # -- colours, JSON, completion -----------------------------------------------------------------------------------
