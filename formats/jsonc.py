@@ -34,7 +34,7 @@ _KEY = re.compile(_STRING)
 _TOKEN = re.compile(_STRING + rb"|[\[\]{}:,]")
 _SCALAR = re.compile(rb"[^\s,\]}]*+")
 _SPACE = re.compile(rb"\s*+")
-_NOT_NEWLINE = re.compile(rb"[^\r\n]")
+_BLANKS = bytes(byte if byte in b"\r\n" else ord(" ") for byte in range(256))
 _PLAIN_KEY = re.compile(r"[^\s.\[\]\"']+")
 _WORD = re.compile(r"[\w.+-]+|\S?")
 _REFUSED = {"NaN", "Infinity", "-Infinity", "+Infinity", "inf", "-inf", "nan"}
@@ -139,7 +139,7 @@ def blank_comments(source: bytes, file: str = "") -> bytes:
         if comment.startswith(b"/*") and (len(comment) < 4 or not comment.endswith(b"*/")):
             raise _error_at(begin, source, file, "this comment is not closed; expected */")
         if comment:
-            text[begin:end] = _NOT_NEWLINE.sub(b" ", comment)
+            text[begin:end] = comment.translate(_BLANKS)
     for match in _COMMA.finditer(text):
         at = match.start("comma")  # -1 at the end of the text
         before = at - 1

@@ -1,6 +1,7 @@
 """The JSONC reader against json for plain texts, and its positions against a scan of its own."""
 
 import json
+import tracemalloc
 from typing import Any
 
 import pytest
@@ -184,6 +185,18 @@ def test_comments_are_refused_in_plain_json() -> None:
 def test_megabytes_of_nesting_are_an_error_and_no_crash(opening: bytes, size: int) -> None:
     with pytest.raises(SceneError, match=r"nested too deeply; 1024 levels are read|expected"):
         parse(opening * (size // len(opening)))
+
+
+def test_megabytes_of_comment_take_no_more_than_some_copies() -> None:
+    text = b"[1] //" + b"x" * 1_000_000
+    tracemalloc.start()
+    try:
+        blanked = blank_comments(text)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert blanked == b"[1]" + b" " * (len(text) - 3)
+    assert peak < 6 * len(text)
 
 
 def test_problem_names_file_position_and_path_and_falls_back_to_the_parent() -> None:
