@@ -84,8 +84,10 @@ def bash(found: list[Level]) -> str:
         for option, values in level.choices.items():
             answers.append(f'    "{words}:{option}") choices="{" ".join(values)}" ;;')
         answers += [f'    "{words}:{option}") files=1 ;;' for option in level.values]
+    # Where no command may follow, a file may: options only for who has begun one.
     lists = [
-        f'    "{" ".join(level.words)}") choices="{" ".join((*level.commands, *level.options))}" ;;'
+        f'    "{" ".join(level.words)}:{"" if level.commands else "-"}"*) '
+        f'choices="{" ".join((*level.commands, *level.options))}" ;;'
         for level in found
     ]
     return "\n".join(
@@ -101,10 +103,11 @@ def bash(found: list[Level]) -> str:
             '  case "$words:${COMP_WORDS[COMP_CWORD - 1]}" in',
             *answers,
             "  esac",
-            '  [ -n "$choices$files" ] || case "$words" in',
+            '  [ -n "$choices$files" ] || case "$words:$current" in',
             *lists,
             "  esac",
             '  COMPREPLY=($(compgen -W "$choices" -- "$current"))',
+            "  local IFS=$'\\n'  # names of files have blanks",
             '  [ ${#COMPREPLY[@]} -gt 0 ] || COMPREPLY=($(compgen -f -- "$current"))',
             "}",
             "complete -o filenames -F _diorama diorama",

@@ -341,7 +341,7 @@ def completions(line: str, folder: Path) -> list[str]:
         cwd=folder,
     )
     assert done.stderr == ""
-    return done.stdout.split()
+    return done.stdout.splitlines()
 
 
 @pytest.mark.skipif(not shutil.which("bash"), reason="bash is not installed")
@@ -356,12 +356,15 @@ def completions(line: str, folder: Path) -> list[str]:
         ("diorama completion z", ["zsh"]),
         ("diorama check hou", ["houston.json"]),
         ("diorama record --output hou", ["houston.json"]),
+        ("diorama check ", ["a yard.json", "completion.bash", "houston.json"]),
+        ("diorama check a", ["a yard.json"]),
         ("diorama check houston.json --js", ["--json"]),
     ],
 )
 def test_bash_completes(line: str, offered: list[str], tmp_path: Path) -> None:
-    (tmp_path / "houston.json").touch()
-    assert completions(line, tmp_path) == offered
+    for name in ("houston.json", "a yard.json"):
+        (tmp_path / name).touch()
+    assert sorted(completions(line, tmp_path)) == sorted(offered)
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
