@@ -108,10 +108,10 @@ class ZmqPublishLink:
         if timeout_s > 0 and not self._socket.poll(round(timeout_s * 1000)):
             return found
         for _ in range(MOST_INTERESTS):
-            # Asked first, since usually there is none, and the exception for it costs more than all the rest.
-            if not int(self._socket.getsockopt(zmq.EVENTS)) & zmq.POLLIN:
+            try:
+                frame = self._socket.recv_multipart(zmq.NOBLOCK)[0]
+            except zmq.Again:
                 break
-            frame = self._socket.recv_multipart(zmq.NOBLOCK)[0]
             if frame[:1] in (b"\0", b"\1"):
                 try:
                     found.append(Interest(frame[1:].decode(), frame[:1] == b"\1"))
